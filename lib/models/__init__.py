@@ -1,0 +1,184 @@
+"""Models behind one small interface: a prompt in, a `Reply` or a `ModelError` out.
+
+The only package that touches the network. Each provider is a module beside this one that is
+imported when a study asks for it; each converts its own usage to the fields of `Reply`, where
+`input_tokens` is always *uncached* input. Retries, rate limits and the ledger are not here.
+
+>>> from lib.config import Model
+>>> from lib.schema import Prompt
+>>> with open_model(Model(provider="stub", model="STUB")) as model:
+...     reply = model.ask(Prompt("", "", "Which? A, B, C or D."), seed=1, temperature=1.0, max_tokens=8)
+>>> reply.text in "ABCD"
+True
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, Self
+
+from lib.schema import Prompt
+
+if TYPE_CHECKING:
+    from lib import config
+
+ErrorKind = Literal[
+    "context_window", "rate_limit", "overloaded", "server", "timeout", "connection", "auth", "bad_request", "bad_reply"
+]
+RETRYABLE: frozenset[str] = frozenset({"rate_limit", "overloaded", "server", "timeout", "connection"})
+
+# Provider in study.toml -> module of this package; its `open` makes the model.
+PROVIDERS: dict[str, str] = {
+    "local": "lib.models.local",
+    "anthropic": "lib.models.anthropic_api",
+    "openai": "lib.models.openai_compatible",
+    "openai-compatible": "lib.models.openai_compatible",
+    "stub": "lib.models.stub",
+}
+
+
+class Reply(NamedTuple):
+    """What a model answered and what it used; every token is counted in exactly one field.
+
+    `logprobs` maps the text of each likely first token to its log probability (natural log), or
+    is None where they were not asked for or the provider gives none. `latency_s` is wall time.
+    """
+
+    text: str
+    model: str
+    input_tokens: int
+    cache_read_tokens: int
+    cache_write_tokens: int
+    cache_write_1h_tokens: int
+    output_tokens: int
+    latency_s: float
+    reported_cost_usd: float | None = None
+    logprobs: dict[str, float] | None = None
+
+
+class ModelError(RuntimeError):
+    """A call that gave no reply. `retryable`: the same call may succeed later, unchanged."""
+
+    def __init__(
+        self, kind: ErrorKind, message: str, *, retryable: bool | None = None, retry_after_s: float | None = None
+    ) -> None:
+        super().__init__(f"{kind}: {message}")
+        self.kind = kind
+        self.message = message
+        self.retryable = kind in RETRYABLE if retryable is None else retryable
+        self.retry_after_s = retry_after_s
+
+
+class NotAvailable(RuntimeError):
+    """A model that cannot be used on this machine; the message is the reason in a few words."""
+
+
+class Model(Protocol):
+    """An open model. `details` is what a run should record of it (file, hash, engine, window)."""
+
+    provider: str
+    name: str
+    details: dict[str, str | int]
+
+    def ask(self, prompt: Prompt, *, seed: int, temperature: float, max_tokens: int, logprobs: int = 0) -> Reply:
+        """One call. `logprobs` is how many alternatives of the first token are wanted.
+
+        Raises:
+            ModelError: no reply; `kind` says why.
+        """
+        ...
+
+    def close(self) -> None: ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *exc: object) -> None: ...
+
+
+class Closing:
+    """`with` for models: leaving the block closes them."""
+
+    def close(self) -> None:
+        """Free what the model holds; closing twice does nothing."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+
+def open_model(
+    model: config.Model, *, environ: Mapping[str, str] = os.environ, needed_tokens: int | None = None
+) -> Model:
+    """The model that a study names, ready to be asked.
+
+    `needed_tokens` is the longest prompt plus reply that will be asked, where it is known: a local
+    model then reserves no more than that of its context window.
+
+    Raises:
+        NotAvailable: it cannot be used here (no key, no weights, unknown provider); no request
+            has been made.
+    """
+    module = PROVIDERS.get(model.provider)
+    if module is None:
+        raise NotAvailable(f"unknown provider {model.provider!r}; providers: {', '.join(PROVIDERS)}")
+    return importlib.import_module(module).open(model, environ=environ, needed_tokens=needed_tokens)
+
+
+def messages(prompt: Prompt) -> tuple[str, str]:
+    """A prompt as (system, user), its parts joined by a blank line and empty parts left out.
+
+    Placement "user" puts the context in front of the question, "system" behind the instructions:
+    in both cases what is shared between calls comes first.
+    """
+    if prompt.placement == "system":
+        return _join(prompt.system, prompt.context), prompt.question
+    return prompt.system, _join(prompt.context, prompt.question)
+
+
+def chat(prompt: Prompt) -> list[dict[str, str]]:
+    """A prompt as chat messages; an empty system message is left out."""
+    system, user = messages(prompt)
+    return [{"role": "system", "content": system}] * bool(system) + [{"role": "user", "content": user}]
+
+
+def first_token(entry: dict[str, Any]) -> dict[str, float]:
+    """The alternatives of one generated token in OpenAI's format: text -> log probability.
+
+    Special tokens all have the text ""; the likeliest of equal texts is kept.
+    """
+    found: dict[str, float] = {}
+    for item in sorted(entry["top_logprobs"], key=lambda item: -item["logprob"]):
+        found.setdefault(item["token"], item["logprob"])
+    return found
+
+
+def same_model(said: str, asked: str) -> bool:
+    """Whether a provider's name for the model that answered means the one that was asked for.
+
+    Equal; a dated snapshot of it (`-20261001` or `-2026-10-01` behind it); or, for local models,
+    the same file name without its folder and `.gguf`. An alias such as `-latest` is another name.
+    """
+    said, asked = _plain(said), _plain(asked)
+    return said == asked or re.fullmatch(re.escape(asked) + r"-(\d{8}|\d{4}-\d{2}-\d{2})", said) is not None
+
+
+def _plain(name: str) -> str:
+    if name.endswith(".gguf"):
+        return name.removesuffix(".gguf").rsplit("/", 1)[-1]
+    return name.removeprefix("models/")  # Gemini's endpoint lists its models under this prefix
+
+
+def redact(text: str, secrets: Iterable[str]) -> str:
+    """A text without these secrets: providers echo keys in their error bodies."""
+    for secret in filter(None, secrets):
+        text = text.replace(secret, "***")
+    return text
+
+
+def _join(*parts: str) -> str:
+    return "\n\n".join(part for part in parts if part)

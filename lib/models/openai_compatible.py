@@ -1,0 +1,119 @@
+"""Any endpoint that speaks OpenAI's chat completions: OpenAI, Gemini, OpenRouter, Ollama, vLLM, llama-server.
+
+Through the official SDK. Where it is, is `base_url` in study.toml, else `OPENAI_BASE_URL`, else
+OpenAI. The key comes from a variable that belongs to that place (`key_variable`), so that a study
+written by somebody else cannot send a key to another host. `prompt_tokens` there includes cached
+tokens; here they are counted apart.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from lib import config
+from lib.models import Closing, NotAvailable, Reply, chat, first_token, sdk
+from lib.schema import Prompt
+
+OPENAI = "https://api.openai.com/v1"
+KEYS = {
+    "api.openai.com": "OPENAI_API_KEY",
+    "generativelanguage.googleapis.com": "GEMINI_API_KEY",
+    "openrouter.ai": "OPENROUTER_API_KEY",
+}
+OTHER_KEY = "MINILAKE_API_KEY"  # of any other host
+LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+
+
+def key_variable(base_url: str, environ: Mapping[str, str]) -> str:
+    """The environment variable whose key may be sent to this address."""
+    if base_url == environ.get("OPENAI_BASE_URL"):
+        return "OPENAI_API_KEY"  # whoever set the address has set its key beside it
+    return KEYS.get(urlsplit(base_url).hostname or "", OTHER_KEY)
+
+
+def open(
+    model: config.Model, *, environ: Mapping[str, str] = os.environ, needed_tokens: int | None = None
+) -> OpenAIModel:
+    """A client for the endpoint; nothing is sent yet.
+
+    Raises:
+        NotAvailable: no key for that host. A server on this machine needs none.
+    """
+    base_url = model.base_url or environ.get("OPENAI_BASE_URL") or OPENAI
+    host = urlsplit(base_url).hostname
+    if not host:
+        raise NotAvailable(f"base_url {base_url!r} is not an address such as {OPENAI}")
+    variable = key_variable(base_url, environ)
+    key = environ.get(variable, "")
+    if not key and host not in LOOPBACK:
+        hint = "" if variable != OTHER_KEY else " (any word where the endpoint needs none)"
+        raise NotAvailable(f"no key: set {variable}{hint}")
+    return OpenAIModel(model.model, base_url=base_url, key=key)
+
+
+class OpenAIModel(Closing):
+    """A model behind an OpenAI-compatible endpoint."""
+
+    provider = "openai-compatible"
+
+    def __init__(self, name: str, *, base_url: str, key: str) -> None:
+        import openai
+
+        self.name = name
+        self.details: dict[str, str | int] = {"engine": f"openai {openai.__version__}", "base_url": base_url}
+        self._secrets = (key,)
+        # OpenAI renamed the limit; the endpoints that imitate it know the old name.
+        self._limit = "max_completion_tokens" if urlsplit(base_url).hostname == "api.openai.com" else "max_tokens"
+        key = key or "none"  # the SDK wants one even for a server that does not
+        self._client = openai.OpenAI(api_key=key, base_url=base_url, max_retries=0, timeout=sdk.TIMEOUT_S)
+
+    def ask(self, prompt: Prompt, *, seed: int, temperature: float, max_tokens: int, logprobs: int = 0) -> Reply:
+        """One call; see `lib.models.Model.ask`."""
+        options: dict[str, Any] = {"temperature": temperature, "seed": seed, self._limit: max_tokens}
+        if logprobs:
+            options |= {"logprobs": True, "top_logprobs": logprobs}
+        error, start = None, time.perf_counter()
+        try:
+            # As plain data: the SDK's own classes take any body for a completion.
+            raw = self._client.chat.completions.with_raw_response.create(
+                model=self.name, messages=chat(prompt), **options  # type: ignore[arg-type]
+            )  # fmt: skip
+            data = raw.http_response.json()
+        except Exception as fault:  # the SDK lets faults of its HTTP library through
+            error = sdk.translate(fault, name=self.name, secrets=self._secrets)
+        if error:  # outside the handler, so that the SDK's exception, which knows the key, does not hang on
+            raise error
+        return self._reply(data, latency_s=time.perf_counter() - start)
+
+    def close(self) -> None:
+        """Close the connections; closing twice does nothing."""
+        self._client.close()
+
+    def _reply(self, data: Any, *, latency_s: float) -> Reply:
+        error = None
+        try:
+            if data.get("error"):  # some endpoints send their errors with status 200
+                raise ValueError(f"an error with status 200: {data['error']}")
+            choice, usage = data["choices"][0], data["usage"]
+            details = usage.get("prompt_tokens_details") or {}
+            cached, written = details.get("cached_tokens") or 0, details.get("cache_write_tokens") or 0
+            first = ((choice.get("logprobs") or {}).get("content") or [None])[0]
+            return Reply(
+                text=choice["message"].get("content") or "",
+                model=data["model"],
+                input_tokens=usage["prompt_tokens"] - cached - written,
+                cache_read_tokens=cached,
+                cache_write_tokens=written,
+                cache_write_1h_tokens=0,
+                output_tokens=usage["completion_tokens"],
+                latency_s=latency_s,
+                reported_cost_usd=usage.get("cost"),  # OpenRouter's, in USD
+                logprobs=first_token(first) if first else None,
+            )
+        except (AttributeError, KeyError, IndexError, TypeError, ValueError) as fault:
+            error = sdk.translate(fault, name=self.name, secrets=self._secrets)
+        raise error

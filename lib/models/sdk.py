@@ -1,0 +1,75 @@
+"""What the two vendor SDKs have in common: their exceptions, as our `ModelError`.
+
+Both are generated from one template: an error has a status, a body and a response with headers.
+Messages are shortened and keys are cut out of them, because providers echo keys in error bodies.
+The SDKs' own retries are off: attempts are rows of the ledger, so the runner makes them.
+"""
+
+from __future__ import annotations
+
+import email.utils
+import re
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from lib.models import ErrorKind, ModelError, redact
+
+TIMEOUT_S = 600.0
+SHOWN = 300  # characters of a provider's message that are kept
+TOO_LONG = re.compile(r"context.(length|window|size)|prompt is too long|maximum context|too many tokens", re.I)
+
+
+def translate(fault: Exception, *, name: str, secrets: Iterable[str]) -> ModelError:
+    """A fault of a call to the model `name` in our words; `secrets` never appear in them."""
+    status = getattr(fault, "status_code", None)
+    said = redact(_message(fault), secrets)[:SHOWN]
+    if isinstance(status, int):
+        kind = _kind(status, said)
+        wait = retry_after_s(getattr(getattr(fault, "response", None), "headers", {}))
+        return ModelError(kind, f"{name}: HTTP {status}: {said}", retry_after_s=wait)
+    names = {base.__name__ for base in type(fault).__mro__}
+    if "APITimeoutError" in names or isinstance(fault, TimeoutError):
+        return ModelError("timeout", f"{name}: no answer within {TIMEOUT_S:.0f} s")
+    if "APIConnectionError" in names or "TransportError" in names or isinstance(fault, OSError):
+        cause = redact(str(fault.__cause__ or ""), secrets)[:SHOWN]
+        return ModelError("connection", f"{name}: {said}" + (f" ({cause})" if cause else ""))
+    return ModelError("bad_reply", f"{name}: {type(fault).__name__}: {said}")
+
+
+def retry_after_s(headers: Mapping[str, str]) -> float | None:
+    """Seconds to wait that a reply's headers ask for: milliseconds, seconds or a date; else None."""
+    try:
+        if value := headers.get("retry-after-ms"):
+            return max(0.0, float(value) / 1000)
+        value = headers.get("retry-after")
+        if not value:
+            return None
+        if re.fullmatch(r"\d+(\.\d+)?", value):
+            return float(value)
+        return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
+    except (TypeError, ValueError):
+        return None
+
+
+def _kind(status: int, said: str) -> ErrorKind:
+    if status in (400, 413, 422) and TOO_LONG.search(said):
+        return "context_window"
+    if status in (401, 403):
+        return "auth"
+    if status == 429:
+        return "rate_limit"
+    if status == 408:
+        return "timeout"
+    if status in (503, 529) or "overloaded" in said.lower():
+        return "overloaded"
+    return "server" if status >= 500 or status == 409 else "bad_request"
+
+
+def _message(fault: Exception) -> str:
+    """The provider's own sentence where the body has one, else the exception's text on one line."""
+    body: Any = getattr(fault, "body", None)
+    while isinstance(body, dict) and isinstance(body.get("error"), dict):
+        body = body["error"]
+    said = body.get("message") if isinstance(body, dict) else None
+    return " ".join(str(said or fault).split())

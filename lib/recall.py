@@ -1,0 +1,129 @@
+"""How much of the gold each retriever brings among its first k: the table of notebook 03.
+
+Two targets: the gold *documents* (those that hold evidence) and the gold *chunks* (those that
+cover at least half of an evidence span). Two readings of "found": `any` piece of the evidence, or
+`all` of it (every gold document; for every span at least one of its gold chunks). Only answerable
+questions have gold. Source: DESIGN section 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lib import chunk, config, embed
+from lib.retrieve import Rankings, Retriever, as_rankings, retrieval_rows
+from lib.schema import Chunk, Hit, Language, Question
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+KS = (3, 5, 10, 15)
+COMPARED: tuple[Retriever, ...] = ("bm25", "vector", "hybrid", "reranked")
+Needs = list[frozenset[str]]  # each set is one piece of evidence: any id in it brings that piece
+
+
+def needs(question: Question, chunks: Sequence[Chunk]) -> dict[str, Needs]:
+    """What must be found for a question, by target ("document", "chunk").
+
+    A span that no chunk covers by half is an empty set, which nothing meets.
+    """
+    return {
+        "document": [frozenset([doc]) for doc in sorted({span.doc for span in question.evidence})],
+        "chunk": [chunk.gold(chunks, [span]) for span in question.evidence],
+    }
+
+
+def found(needed: Needs, ids: Iterable[str], *, evidence: str) -> bool:
+    """Whether these ids meet `any` or `all` of the needs; no needs are never met."""
+    seen = set(ids)
+    met = [not piece.isdisjoint(seen) for piece in needed]
+    return any(met) if evidence == "any" else bool(met) and all(met)
+
+
+def recall_table(
+    questions: Iterable[Question],
+    rankings: Rankings,
+    chunks: Sequence[Chunk],
+    *,
+    language: Language,
+    ks: Sequence[int] = KS,
+    retrievers: Sequence[Retriever] = COMPARED,
+) -> pd.DataFrame:
+    """Recall by split, retriever, target, evidence and k: a tidy row each.
+
+    Columns: split, retriever, target, evidence, k, n (answerable questions), found (of them), recall
+    = found / n. A split without answerable questions has no rows.
+
+    Raises:
+        LookupError: a question without a ranking, naming both.
+        ValueError: a k that is not positive.
+    """
+    import pandas as pd
+
+    if min(ks, default=1) < 1:
+        raise ValueError(f"k = {min(ks)} of recall@k: allowed are numbers from 1")
+    answerable = sorted((q for q in questions if q.answerable), key=lambda q: q.id)
+    doc_of = {piece.chunk: piece.doc for piece in chunks}
+    needed = {question.id: needs(question, chunks) for question in answerable}
+    rows = []
+    for split in ("test", "calibration"):
+        asked = [question for question in answerable if question.split == split]
+        for retriever in retrievers if asked else ():
+            tops = {question.id: _ids(rankings, question.id, language, retriever) for question in asked}
+            for target in ("document", "chunk"):
+                for evidence in ("any", "all"):
+                    for k in ks:
+                        hits = sum(
+                            found(needed[name][target], _as(target, top[:k], doc_of), evidence=evidence)
+                            for name, top in tops.items()
+                        )
+                        rows.append((split, retriever, target, evidence, k, len(asked), hits, hits / len(asked)))
+    return pd.DataFrame(rows, columns=["split", "retriever", "target", "evidence", "k", "n", "found", "recall"])
+
+
+def _ids(rankings: Rankings, question: str, language: Language, retriever: Retriever) -> list[str]:
+    hits: Sequence[Hit] | None = rankings.get((question, language, retriever))
+    if hits is None:
+        raise LookupError(f"no {retriever} ranking for question {question} in {language}")
+    return [hit.chunk for hit in hits]
+
+
+def _as(target: str, ids: Sequence[str], doc_of: dict[str, str]) -> list[str]:
+    return list(ids) if target == "chunk" else [doc_of[name] for name in ids]
+
+
+def compare_embedders(
+    names: Iterable[str],
+    study: config.Study,
+    questions: Sequence[Question],
+    chunks: Sequence[Chunk],
+    *,
+    lake_sha256: str,
+    language: Language | None = None,
+    folder: Path | None = None,
+) -> pd.DataFrame:
+    """The recall of `vector` and `hybrid` with each embedder on the calibration questions: what chooses one.
+
+    Columns as in `recall_table`, with `embedder` and `revision` in front.
+
+    Raises:
+        EmbedError: one of them cannot be used here.
+    """
+    import pandas as pd
+
+    language = language or study.language
+    asked = [question for question in questions if question.split == "calibration"]
+    tables = []
+    for name in names:
+        embedder = embed.embedder(name)
+        rows = retrieval_rows(
+            study, asked, chunks, cards=(), lake_sha256=lake_sha256, embedder=embedder, reranker=None,
+            language=language, folder=folder,
+        )
+        table = recall_table(asked, as_rankings(rows), chunks, language=language, retrievers=("vector", "hybrid"))
+        table.insert(0, "embedder", name)
+        table.insert(1, "revision", embedder.revision)
+        tables.append(table)
+    return pd.concat(tables, ignore_index=True)

@@ -1,0 +1,205 @@
+"""lib/book.py: order, what is skipped, what a failure leaves, and equal bytes."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import time
+
+import pytest
+
+from lib import book, paths
+
+
+def write_notebook(path, *sources, parameters="study = None"):
+    cells = [
+        {"cell_type": "code", "id": f"c{number}", "metadata": {"tags": ["parameters"]} if number == 0 else {},
+         "source": source, "execution_count": None, "outputs": []}
+        for number, source in enumerate([parameters, *sources])
+    ]  # fmt: skip
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    text = json.dumps({"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5})
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A repository with one study and notebooks that only count; running them is replaced by `ran.append`."""
+    root = tmp_path / "repo"
+    for name in ("lib/x.py", "data/studies/s/study.toml", "data/studies/s/runs/r/calls.jsonl", "data/prices.toml",
+                 "requirements.lock", "data/lakes/l.toml"):  # fmt: skip
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(f"{name}\n")
+    for name in ("01_first", "02_second", "07_elsewhere"):
+        write_notebook(root / f"notebooks/{name}.ipynb", f"print('{name}')")
+    monkeypatch.setattr(paths, "BUILD", tmp_path / "build")
+    return root
+
+
+@pytest.fixture
+def ran(project, monkeypatch):
+    """The names of the notebooks that ran, in order; each writes one table as its output."""
+    names = []
+
+    def execute(notebook, folder, *, root):
+        names.append(notebook.stem)
+        table = folder / "tables" / f"{notebook.stem}.csv"
+        table.parent.mkdir(exist_ok=True)
+        table.write_text(f"{notebook.stem}\n")
+        return f"rendered {notebook.stem}\n"
+
+    monkeypatch.setattr(book, "execute", execute)
+    return names
+
+
+def test_notebooks_of_the_chain_run_in_order_and_then_not_again(project, ran):
+    assert book.reproduce(root=project) == 2
+    assert ran == ["01_first", "02_second"]
+    assert (project / "notebooks/rendered/s/01_first.ipynb").read_text() == "rendered 01_first\n"
+    assert book.reproduce(root=project) == 0
+    assert ran == ["01_first", "02_second"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "again"),
+    [
+        ("lib/x.py", ["01_first", "02_second"]),
+        ("data/studies/s/study.toml", ["01_first", "02_second"]),
+        ("data/studies/s/runs/r/calls.jsonl", ["01_first", "02_second"]),
+        ("data/prices.toml", ["01_first", "02_second"]),
+        ("data/lakes/l.toml", ["01_first", "02_second"]),
+        ("data/lakes/new.toml", ["01_first", "02_second"]),
+        ("requirements.lock", ["01_first", "02_second"]),
+        ("notebooks/02_second.ipynb", ["02_second"]),
+        ("notebooks/rendered/s/02_second.ipynb", ["02_second"]),
+        ("data/studies/s/tables/02_second.csv", ["02_second"]),
+        ("data/studies/s/tables/01_first.csv", ["01_first"]),
+        ("figures/s/02_x.svg", ["02_second"]),
+        ("lib/__pycache__/x.pyc", []),
+        ("data/studies/s/runs/r/calls.jsonl.lock", []),
+        ("figures/other/02_x.svg", []),
+        ("README.md", []),
+    ],
+)
+def test_exactly_what_depends_on_a_change_runs_again(project, ran, changed, again):
+    book.reproduce(root=project)
+    ran.clear()
+    (project / changed).parent.mkdir(parents=True, exist_ok=True)
+    with (project / changed).open("a") as file:
+        file.write("x")
+    book.reproduce(root=project)
+    assert ran == again
+
+
+def test_touching_a_file_without_changing_it_runs_nothing(project, ran):
+    book.reproduce(root=project)
+    ran.clear()
+    (project / "lib/x.py").write_text("lib/x.py\n")
+    book.reproduce(root=project)
+    assert ran == []
+
+
+def test_a_deleted_output_is_made_again(project, ran):
+    book.reproduce(root=project)
+    ran.clear()
+    (project / "data/studies/s/tables/02_second.csv").unlink()
+    (project / "notebooks/rendered/s/01_first.ipynb").unlink()
+    book.reproduce(root=project)
+    assert ran == ["01_first", "02_second"]
+
+
+def test_force_runs_everything_and_clears_what_is_derived_but_no_download(project, ran):
+    book.reproduce(root=project)
+    ran.clear()
+    for name in ("downloads/a", "lakes/a", "indexes/a", "vectors/a"):
+        (paths.BUILD / name).parent.mkdir(parents=True, exist_ok=True)
+        (paths.BUILD / name).write_text("a")
+    book.reproduce(root=project, force=True)
+    assert ran == ["01_first", "02_second"]
+    assert (paths.BUILD / "downloads/a").exists()
+    assert not any((paths.BUILD / name).exists() for name in ("lakes", "indexes", "vectors"))
+
+
+def test_input_that_changes_during_a_run_is_no_reason_to_skip_the_next(project, ran, monkeypatch, capsys):
+    inner = book.execute
+
+    def meanwhile(notebook, folder, *, root):
+        with (root / "data/studies/s/runs/r/calls.jsonl").open("a") as ledger:
+            ledger.write("another call\n")
+        return inner(notebook, folder, root=root)
+
+    monkeypatch.setattr(book, "execute", meanwhile)
+    book.reproduce(root=project)
+    assert "calls.jsonl changed" in capsys.readouterr().err
+    monkeypatch.setattr(book, "execute", inner)
+    ran.clear()
+    book.reproduce(root=project)
+    assert ran == ["01_first", "02_second"]
+
+
+def test_a_failure_stops_the_chain_and_leaves_the_rendered_copy(project, ran, monkeypatch):
+    book.reproduce(root=project)
+    ran.clear()
+
+    def fail(notebook, folder, *, root):
+        ran.append(notebook.stem)
+        raise book.BookError("01_first.ipynb, cell 2: ZeroDivisionError")
+
+    monkeypatch.setattr(book, "execute", fail)
+    (project / "lib/x.py").write_text("changed")
+    for _ in range(2):  # and it is not taken for done afterwards
+        with pytest.raises(book.BookError):
+            book.reproduce(root=project)
+    assert ran == ["01_first", "01_first"]
+    assert (project / "notebooks/rendered/s/01_first.ipynb").read_text() == "rendered 01_first\n"
+
+
+def test_one_study_can_be_named_and_an_unknown_one_raises(project, ran):
+    shutil.copytree(project / "data/studies/s", project / "data/studies/t")
+    assert book.reproduce([project / "data/studies/t"], root=project) == 2
+    assert not (project / "notebooks/rendered/s").exists()
+    with pytest.raises(FileNotFoundError, match="no study 'nowhere'"):
+        book.reproduce(["nowhere"], root=project)
+
+
+def test_no_notebooks_at_all_is_an_error(project, ran):
+    shutil.rmtree(project / "notebooks")
+    with pytest.raises(FileNotFoundError, match="no notebooks"):
+        book.reproduce(root=project)
+
+
+def test_a_real_kernel_runs_from_the_root_with_the_study_and_gives_equal_bytes_twice(project):
+    folder = project / "data/studies/s"
+    notebook = project / "notebooks/03_real.ipynb"
+    write_notebook(
+        notebook,
+        "import os, sys, lib\nprint(study, os.getcwd(), object())",
+        "print('out'); print('err', file=sys.stderr); {'b', 'a', 'c'}",
+    )
+    first = book.execute(notebook, folder, root=project)
+    printed = json.loads(first)["cells"][2]["outputs"][0]["text"]
+    assert printed == "s . <object object at 0x…>\n"
+    assert book.execute(notebook, folder, root=project) == first
+
+
+def test_a_failing_cell_is_named_with_its_error_and_source(project):
+    notebook = project / "notebooks/03_real.ipynb"
+    write_notebook(notebook, "a = 1", "a / 0", "print('never')")
+    with pytest.raises(book.BookError, match=r"03_real.ipynb, cell 4: ZeroDivisionError: division by zero\na / 0"):
+        book.execute(notebook, project / "data/studies/s", root=project)
+
+
+def test_the_command_says_what_is_wrong_and_returns_one(capsys):
+    assert book.main(["nowhere"]) == 1
+    assert "no study 'nowhere'" in capsys.readouterr().err
+
+
+def test_nothing_heavy_is_imported_before_there_is_work():
+    script = "import lib.book, sys; print(sorted({'papermill', 'pandas', 'numpy', 'pydantic'} & set(sys.modules)))"
+    start = time.monotonic()
+    done = subprocess.run([sys.executable, "-c", script], cwd=paths.ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+    assert time.monotonic() - start < 5

@@ -1,0 +1,116 @@
+"""study.toml: what it means, and that every mistake in it is named with what is allowed."""
+
+from __future__ import annotations
+
+import fakes
+import pytest
+
+from lib import config, paths
+
+HYPOTHESIS = """
+[[hypothesis]]
+id = "H1"
+claim = "c"
+criteria = [{ estimand = "accuracy_difference", treatment = "A1", control = "A0", supported_if = ">= 0.25" }]
+"""
+
+
+def load(folder, text: str) -> config.Study:
+    (folder / "study.toml").write_text(text, encoding="utf-8")
+    return config.load(folder)
+
+
+def test_what_is_not_said_has_the_values_of_the_design(tmp_path):
+    study = load(tmp_path, 'study = "s"\nlake = "l"\nseed = 1\n[models]\n[arms]\n')
+    assert (study.language, study.max_cost_usd, study.gate.threshold) == ("en", None, None)
+    assert (study.chunking.size, study.chunking.overlap) == (600, 100)
+    assert (study.retrieval.k, study.retrieval.pool, study.retrieval.rrf_k, study.retrieval.cards) == (10, 30, 60, 3)
+    assert (study.sampling.samples, study.sampling.option_order, study.sampling.temperature) == (5, "rotate", 1.0)
+
+
+def test_a_study_is_read_from_a_name_or_a_path(tmp_path):
+    assert load(tmp_path, fakes.STUDY_TOML).path("cards.jsonl") == tmp_path / "cards.jsonl"
+    by_name = config.load("pytest-small")
+    assert by_name == config.load(paths.STUDIES / "pytest-small")
+    assert by_name.folder == paths.STUDIES / "pytest-small"
+
+
+def test_the_committed_study_is_the_design_s(tmp_path):
+    """Design section 3 and 6: the thirteen arms of the original and two of ours, six hypotheses."""
+    study = config.load("pytest-small")
+    assert list(study.arms) == "A0 A1 A2 A3 A4a A4b A5 A6 S0 S1 N1 N1b N2 T0 T1".split()
+    assert [h.id for h in study.hypothesis] == ["H1", "H2", "H3", "H9", "H10a", "H10b"]
+    answerable = {name for name, arm in study.arms.items() if arm.questions == "answerable"}
+    assert answerable == {"A1", "S1", "N1b", "N2", "T1"}
+    assert study.arms["A2"].placement == "system"
+
+
+def test_a_model_is_priced_as_itself_unless_it_says_otherwise():
+    assert config.Model("local", "m", price_as="n").priced_as == "n"
+    assert config.Model("local", "m").priced_as == "m"
+
+
+def test_one_context_and_a_list_of_them_are_both_a_list():
+    assert config.Arm("m", "gold").contexts == ("gold",)
+    assert config.Arm("m", ("noise", "gold")).contexts == ("noise", "gold")
+
+
+def test_an_unknown_study_is_named_with_the_places_and_the_known_ones(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"no study 'none'.*known studies: .*pytest-small"):
+        config.load("none")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("", "= 3"), "not TOML"),
+        (('lake = "samovar"', 'lake = "samovar"\nlak = 1'), r"unknown field 'lak' \(fields of Study: study, lake, seed"),
+        (("size = 60", "size = 60\nwidth = 3"), r"unknown field 'chunking\.width'"),
+        (("size = 60", "size = 0"), r"field 'chunking\.size'.*greater than 0, got 0"),
+        (("size = 60", 'size = "60"'), r"field 'chunking\.size'.*got \"60\""),
+        (("overlap = 10", "overlap = 60"), r"chunking\.overlap = 60 is not below chunking\.size = 60"),
+        (("pool = 4", "pool = 1"), r"retrieval\.pool = 1 is below retrieval\.k = 2"),
+        (("seed = 7\n", ""), "field 'seed'"),
+        (('context = "gold"', 'context = "golden"'), "'gold'.*'lake'.*golden"),
+        (('[arms.A0]\nmodel = "small"', '[arms.A0]\nmodel = "huge"'), r"arms\.A0\.model = 'huge'.* models small"),
+        (('context = "lake"', 'context = "gold"'), r"arms\.A2 gives gold documents.*answerable"),
+        (("seed = 7", "seed = 7\nfolder = '.'"), "unknown field 'folder'"),
+        (("seed = 7", "seed = 7\nlanguage = 'es'"), "'pt' or 'en'"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_named_with_what_is_allowed(tmp_path, change, said):
+    text = fakes.STUDY_TOML.replace(change[0], change[1], 1) if change[0] else change[1] + fakes.STUDY_TOML
+    with pytest.raises(config.ConfigError, match=said):
+        load(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (('treatment = "A1"', 'treatment = "A7"'), r"hypothesis H1 names the arm 'A7'; arms: A0, A1, A2"),
+        (('control = "A0"', 'control = "A8"'), "names the arm 'A8'"),
+        (('treatment = "A1"', 'treatment = "picked"'), "names the arm 'picked'"),
+        (('treatment = "A1"', 'treatment = ["A1", "A2"]'), 'a list of treatments needs pick = "best"'),
+        (('treatment = "A1"', 'treatment = "A1", pick = "best"'), "one arm takes none"),
+        (('treatment = "A1"', 'treatment = "A1", ceiling = "A2"'), "`ceiling` goes with the estimand gain_share"),
+        (('"accuracy_difference"', '"gain_share"'), "`ceiling` goes with"),
+        (('"accuracy_difference"', '"luck"'), "estimand.*luck"),
+        (('">= 0.25"', '"more"'), "supported_if.*more"),
+    ],
+)
+def test_a_hypothesis_refers_to_what_there_is(tmp_path, change, said):
+    with pytest.raises(config.ConfigError, match=said):
+        load(tmp_path, fakes.STUDY_TOML + HYPOTHESIS.replace(*change))
+
+
+def test_hypotheses_that_fit_are_read_in_order(tmp_path):
+    study = load(tmp_path, fakes.STUDY_TOML + HYPOTHESIS)
+    assert study.hypothesis[0].criteria[0].supported_if == ">= 0.25"
+    with pytest.raises(config.ConfigError, match="hypothesis H1 is defined twice"):
+        load(tmp_path, fakes.STUDY_TOML + HYPOTHESIS + HYPOTHESIS)
+
+
+def test_all_dangling_names_are_told_at_once(tmp_path):
+    text = fakes.STUDY_TOML.replace('model = "small"', 'model = "huge"')
+    with pytest.raises(config.ConfigError, match=r"arms\.A0.*arms\.A1.*arms\.A2"):
+        load(tmp_path, text)
