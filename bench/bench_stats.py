@@ -169,7 +169,9 @@ def main(*, replicates: int = 10_000) -> None:
     """Print both settings."""
     family = config.load("pytest-small").hypothesis
     one_set = tuple(dataclasses.replace(hypothesis, questions="all") for hypothesis in family)
-    print(f"statistics: {len(family)} hypotheses, 120 questions x 13 arms, {replicates:,} replicates, best of {REPEATS}")
+    print(
+        f"statistics: {len(family)} hypotheses, 120 questions x 13 arms, {replicates:,} replicates, best of {REPEATS}"
+    )
     for title, hypotheses_, everywhere in (
         (f"one question set (goal: {GOAL:.0f} x)", one_set, True),
         ("two question sets, as in the study", family, False),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import random
+import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -80,13 +81,15 @@ def build(
     listed = "\n".join(f"{letter}) {option}" for letter, option in shown(question, sample, material).items())
     return Prompt(
         system=text(language, "system.txt"),
-        # replace, not format: material may hold braces
-        context=text(language, "context.txt").replace("{items}", "\n\n".join(context)) if context else "",
-        question=text(language, "question.txt")
-        .replace("{question}", question.question[language])
-        .replace("{options}", listed),
+        context=_fill(text(language, "context.txt"), items="\n\n".join(context)) if context else "",
+        question=_fill(text(language, "question.txt"), question=question.question[language], options=listed),
         placement=placement,  # type: ignore[arg-type]
     )
+
+
+def _fill(template: str, **values: str) -> str:
+    """The template with each {name} replaced once; braces in the values stay as they are."""
+    return re.sub(r"\{(\w+)\}", lambda found: values[found[1]], template)
 
 
 def shown(question: Question, sample: int, material: Material) -> dict[str, str]:

@@ -11,12 +11,13 @@ item-writing guidelines, rules on clues to the right answer.
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from lib import questions as questions_
 from lib.schema import LETTERS, Language, Option, Question
-from lib.text import tokens
+from lib.text import fold, tokens
 
 LANGUAGES: tuple[Language, ...] = ("en", "pt")
 LENGTH_RATIO = 1.5  # an answer this much longer or shorter than every other option shows
@@ -69,16 +70,21 @@ def of_question(question: Question) -> Iterator[str]:
 
 def _leak(question: Question, answer: Option, others: list[Option], language: Language) -> Iterator[str]:
     """The answer, or more than half of its content words, in the question, and no other option's."""
-    asked = tokens(question.question[language])
+    asked = _terms(question.question[language])
 
     def told(option: Option) -> bool:
-        said = tokens(option[language])
-        content = {token for token in said if token not in STOP[language]} or set(said)
+        said = _terms(option[language])
+        content = {term for term in said if term not in STOP[language]} or set(said)
         whole = any(asked[i : i + len(said)] == said for i in range(len(asked))) if said else False
         return whole or 2 * len(content & set(asked)) > len(content)
 
     if told(answer) and not any(told(option) for option in others):
         yield f"the question gives the answer away: {answer[language]!r} or most of it stands there, no other option"
+
+
+def _terms(text: str) -> list[str]:
+    """Words, where 5.4.2 and `pytest-xdist` are one."""
+    return re.findall(r"\w+(?:[.-]\w+)*", fold(text))
 
 
 def _length(question: Question, answer: Option, others: list[Option], language: Language) -> Iterator[str]:

@@ -45,15 +45,16 @@ def of_card(card: Card, study: config.Study, lake: lakes.Lake) -> Iterator[str]:
 def of_question(question: Question, known: Mapping[str, Card], study: config.Study, lake: lakes.Lake) -> Iterator[str]:
     """What is wrong with a question; `known` are the cards that it may name."""
     roles, strata, evidence, stale, cards = RULES[question.block]
+    such = f"{'an' if question.block == 'unanswerable' else 'a'} {question.block} question"
     yield from _id(question.id)
     yield from _languages("question", question.question)
     for number, option in enumerate(question.options):
         yield from _languages(f"options.{number}", option)
     if (given := sorted(option.role for option in question.options)) != roles:
-        yield f"roles {', '.join(given)}; a {question.block} question has {', '.join(roles)}"
+        yield f"roles {', '.join(given)}; {such} has {', '.join(roles)}"
     if question.stratum not in strata:
         allowed = " or ".join("null" if each is None else each for each in strata)
-        yield f"stratum {question.stratum or 'null'}; a {question.block} question has {allowed}"
+        yield f"stratum {question.stratum or 'null'}; {such} has {allowed}"
     for name, value, needed in (
         ("evidence", question.evidence, evidence),
         ("superseded_evidence", question.superseded_evidence, stale),
@@ -61,9 +62,9 @@ def of_question(question: Question, known: Mapping[str, Card], study: config.Stu
     ):
         # Another bank may be written by people who have not seen the cards.
         if needed and not value and not (name == "cards" and question.bank != "main"):
-            yield f"no {name}: a {question.block} question needs some"
+            yield f"no {name}: {such} needs some"
         if value and not needed:
-            yield f"{name}: a {question.block} question has none"
+            yield f"{name}: {such} has none"
     yield from _spans("evidence", question.evidence, study, lake)
     yield from _spans("superseded_evidence", question.superseded_evidence, study, lake)
     if set(question.evidence) & set(question.superseded_evidence):

@@ -97,14 +97,21 @@ def execute(
         opened: per role (small, large, ...) a model, or why there is none.
         not_run: filled with a reason for every arm that could not be run.
     """
-    twins = {(c.prompt_sha256, c.model, c.sample): c for c in ledger.done.values() if c.role == "answer" and c.prompt_sha256}
+    twins = {
+        (c.prompt_sha256, c.model, c.sample): c
+        for c in ledger.done.values()
+        if c.role == "answer" and c.prompt_sha256 and c.replay_of is None
+    }
     for cell in cells:
-        model = opened[material.study.arms[cell.arm].model]
+        role = material.study.arms[cell.arm].model
+        model, asked = opened[role], material.study.models[role].model
         if isinstance(model, models.NotAvailable):
             not_run[cell.arm] = str(model)
         if cell.arm in not_run:
             yield None
             continue
+        if model.name != asked:
+            raise ValueError(f"the role {role} is {asked!r} in study.toml, but the open model calls itself {model.name!r}")
         prompt = prompt_of(cell, material)
         call = key(cell, prompt, material)
         if call in ledger.done:
@@ -149,7 +156,7 @@ def _ask(
                 max_tokens=sampling.max_tokens,
             )
         except models.ModelError as fault:
-            error = CallError(fault.kind, str(fault))
+            error = CallError(fault.kind, fault.message)
             row = _row(cell, call, run, model, started, attempt, prompt, latency_s=time.monotonic() - begun, error=error)
             if not fault.retryable or attempt == ATTEMPTS:
                 return row

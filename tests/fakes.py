@@ -33,7 +33,10 @@ TEXTS: dict[str, tuple[Origin, str]] = {
     "changes#3.0": ("releases", "v3.0\nThe lid is made of glass, so that one sees the water.\n"),
     "docs/steam.md": ("docs", "# Steam\nSteam is let out for nine seconds before the bell rings. Guests hear it.\n"),
     "notes/bell.md": ("notes", "We agreed that the bell is struck twice when the tea is ready, {items} included.\n"),
-    "src/boil.py": ("code", "def boil(level=5):\n    return heat(level)\n\n\ndef heat(level):\n    return level * 20\n"),
+    "src/boil.py": (
+        "code",
+        "def boil(level=5):\n    return heat(level)\n\n\ndef heat(level):\n    return level * 20\n",
+    ),
 }
 
 
@@ -80,8 +83,8 @@ CARDS = (
 
 
 def question(
-    id_: str, block: str, en: str, pt: str, options: str, *, evidence: Iterable[Evidence] = (), stale: Iterable[Evidence] = (),
-    cards: Iterable[str] = (), split: str = "test", stratum: str | None = None,
+    id_: str, block: str, en: str, pt: str, options: str, *, evidence: Iterable[Evidence] = (),
+    stale: Iterable[Evidence] = (), cards: Iterable[str] = (), split: str = "test", stratum: str | None = None,
 ) -> Question:  # fmt: skip
     """A question whose options are given as "answer/distractor/distractor", with roles by block, in both languages."""
     roles = {
@@ -110,7 +113,7 @@ QUESTIONS = (
         "A smith|Um ferreiro/A monk|Um monge/A sailor|Um marujo",
     ),
     question(
-        "f4", "common", "How long is vapour let off, and by which side?", "Por quanto tempo sai o vapor, e de que lado?",
+        "f4", "common", "How long is vapour let off, by which side?", "Por quanto tempo sai o vapor, e de que lado?",
         "9 s, on the left|9 s, à esquerda/9 s, on the right|9 s, à direita/6 s, on the left|6 s, à esquerda",
         evidence=[NINE, LEFT], cards=["k6"],
     ),
@@ -260,7 +263,7 @@ def run_against_a_slow_model(folder: Path, run: str) -> None:
         return "B"
 
     class Logged(ScriptedModel):
-        def ask(self, prompt: Prompt, *, seed: int, **options) -> Reply:  # type: ignore[override]
+        def ask(self, prompt: Prompt, *, seed: int, **options) -> Reply:
             said = super().ask(prompt, seed=seed, **options)
             os.write(log, f"{self.name} {prompt_sha256(prompt)} {seed}\n".encode())  # from here on the call is paid for
             return said

@@ -38,7 +38,9 @@ def test_a_study_is_read_from_a_name_or_a_path(tmp_path):
 def test_the_committed_study_is_the_design_s(tmp_path):
     """Design section 3 and 6: the thirteen arms of the original and two of ours, six hypotheses."""
     study = config.load("pytest-small")
-    assert list(study.arms) == "A0 A1 A2 A3 A4a A4b A5 A6 S0 S1 N1 N1b N2 T0 T1".split()
+    assert list(study.arms) == [
+        "A0", "A1", "A2", "A3", "A4a", "A4b", "A5", "A6", "S0", "S1", "N1", "N1b", "N2", "T0", "T1",
+    ]  # fmt: skip
     assert [h.id for h in study.hypothesis] == ["H1", "H2", "H3", "H9", "H10a", "H10b"]
     answerable = {name for name, arm in study.arms.items() if arm.questions == "answerable"}
     assert answerable == {"A1", "S1", "N1b", "N2", "T1"}
@@ -64,7 +66,7 @@ def test_an_unknown_study_is_named_with_the_places_and_the_known_ones(tmp_path):
     ("change", "said"),
     [
         (("", "= 3"), "not TOML"),
-        (('lake = "samovar"', 'lake = "samovar"\nlak = 1'), r"unknown field 'lak' \(fields of Study: study, lake, seed"),
+        (('lake = "samovar"', 'lake = "samovar"\nlak = 1'), r"unknown field 'lak' \(fields of Study: study,"),
         (("size = 60", "size = 60\nwidth = 3"), r"unknown field 'chunking\.width'"),
         (("size = 60", "size = 0"), r"field 'chunking\.size'.*greater than 0, got 0"),
         (("size = 60", 'size = "60"'), r"field 'chunking\.size'.*got \"60\""),

@@ -40,12 +40,15 @@ def study(tmp_path, monkeypatch):
     return fakes.study_folder(tmp_path / "samovar")
 
 
-def drafting(study, *, cards: str | Exception = "", asked: str | Exception = "", doc: str = DOC):
+NOTHING = '{"cards": [], "questions": []}'
+
+
+def drafting(study, *, cards: Any = NOTHING, asked: Any = NOTHING, doc: str = DOC):
     """Draft with a model that has something to say about one document only; returns (result, what was said, model)."""
 
     def script(prompt, number):
         if f"### {doc}\n" not in prompt.context:
-            return '{"cards": [], "questions": []}'
+            return NOTHING
         return asked if "questions" in prompt.question else cards
 
     said: list[str] = []
@@ -117,8 +120,8 @@ def test_a_bare_list_will_do(study):
         (as_json("cards", CARD | {"colour": "red"}), "card 1: unknown field 'colour'"),
         (as_json("cards", {"quote": "x"}), "card 1: field 'decision'"),
         (as_json("cards", CARD | {"valid": "since 2.0"}), "card 1: field 'valid'"),
-        (as_json("cards", CARD | {"quote": "the samovar boils at level six"}), "card 1: the quote is not in the document"),
-        (as_json("cards", CARD | {"quote": "THE SAMOVAR boils at level five"}), "card 1: the quote is not in the document"),
+        (as_json("cards", CARD | {"quote": "it boils at level six"}), "card 1: the quote is not in the document"),
+        (as_json("cards", CARD | {"quote": "THE SAMOVAR boils"}), "card 1: the quote is not in the document"),
         (as_json("cards", CARD | {"quote": " \n"}), "card 1: no quote"),
         (as_json("cards", CARD | {"quote": "x" * 601}), "card 1: a quote of 601 characters; allowed are 600"),
         (ModelError("context_window", "9 of 8 tokens"), "cards: no reply: context_window: 9 of 8 tokens"),
@@ -156,7 +159,7 @@ def test_a_link_to_itself_or_to_no_card_is_left_out(study, number):
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"block": "conflict"}, "question 1: roles answer, distractor, distractor; a conflict question has"),
+        ({"block": "conflict"}, "question 1: roles answer, distractor, distractor; the block conflict has"),
         ({"cards": ["c99"]}, "question 1: there is no card 'c99' of this document"),
         ({"quote": None}, "question 1: no quote"),
         ({"quote": "nowhere"}, "question 1: the quote is not in the document"),
@@ -177,7 +180,8 @@ def test_each_block_gets_the_evidence_that_it_needs(study):
         "options": [options[0], options[1] | {"role": "superseded"}, options[2]],
         "superseded_quote": "level 3 left cold tea",
     }
-    open_ = QUESTION | {"block": "unanswerable", "options": [options[1], options[1] | {"en": "x", "pt": "x"}, options[2]]}
+    third = options[1] | {"en": "x", "pt": "x"}
+    open_ = QUESTION | {"block": "unanswerable", "options": [*options[1:], third]}
     _, said, _ = drafting(study, cards=as_json("cards", CARD), asked=as_json("questions", conflict, open_))
     first, second = rows(study, "questions.draft.jsonl")
     assert (first["stratum"], len(first["evidence"]), len(first["superseded_evidence"])) == ("silent", 1, 1)
@@ -216,7 +220,7 @@ def test_an_interrupted_draft_goes_on_without_asking_twice(study):
         pass
 
     lake = lakes.load(study.lake, near=study.folder)
-    answers = lambda p, n: as_json("cards", CARD) if f"### {DOC}\n" in p.context else '{"cards": [], "questions": []}'  # noqa: E731
+    answers = lambda p, n: as_json("cards", CARD) if f"### {DOC}\n" in p.context else NOTHING  # noqa: E731
     first = fakes.ScriptedModel("writer-1", lambda p, n: Stop() if n == 5 else answers(p, n))
     with pytest.raises(Stop):
         draft.draft(study, lake, first, say=lambda line: None)
@@ -231,7 +235,7 @@ def test_an_interrupted_draft_goes_on_without_asking_twice(study):
 def test_a_retryable_error_is_tried_again(study):
     lake = lakes.load(study.lake, near=study.folder)
     waits: list[float] = []
-    script = lambda p, n: ModelError("overloaded", "busy") if n == 1 else '{"cards": [], "questions": []}'  # noqa: E731
+    script = lambda p, n: ModelError("overloaded", "busy") if n == 1 else NOTHING  # noqa: E731
     result = draft.draft(study, lake, fakes.ScriptedModel("w", script), say=lambda line: None, sleep=waits.append)
     assert (result.dropped, waits) == (0, [draft.FIRST_WAIT_S])
 
@@ -240,8 +244,8 @@ def test_attempts_end(study):
     lake = lakes.load(study.lake, near=study.folder)
     model = fakes.ScriptedModel("w", lambda p, n: ModelError("server", "down"))
     result = draft.draft(study, lake, model, say=lambda line: None, sleep=lambda wait: None)
-    assert result == (0, 0, 2 * len(lake.documents))
-    assert len(model.asked) == draft.ATTEMPTS * 2 * len(lake.documents)
+    assert result == (0, 0, len(lake.documents))  # no cards, then no questions either
+    assert len(model.asked) == draft.ATTEMPTS * len(lake.documents)
 
 
 def test_both_languages_have_prompts_with_the_same_placeholders():

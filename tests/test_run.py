@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import multiprocessing
 import random
 import time
@@ -32,6 +33,10 @@ def execute(path, cells, opened=None, *, name="r1", not_run=None, sleeps=None, m
 
 def cells_of(*names: str, asked=TEST) -> list[run.Cell]:
     return run.plan(MATERIAL, asked, names)
+
+
+def key_of(cell: run.Cell) -> str:
+    return run.key(cell, run.prompt_of(cell, MATERIAL), MATERIAL)
 
 
 @pytest.fixture
@@ -95,13 +100,12 @@ def test_a_run_resumes_where_it_was_stopped(path):
     opened = fakes.opened()
     with ledger.Ledger(path) as written:
         rows = run.execute(cells, MATERIAL, written, opened, run="r1", not_run={})
-        stopped = [next(rows) for _ in range(7)]
-        rows.close()
+        stopped = [row for row in itertools.islice(rows, 7) if row]
     resumed = execute(path, cells, opened, name="r2")
     assert resumed[:7] == [None] * 7
     assert all(row.run == "r2" for row in resumed[7:])
     assert len(opened["small"].asked) == len(cells)
-    assert [row.call for row in stopped + resumed[7:]] == [run.key(c, run.prompt_of(c, MATERIAL), MATERIAL) for c in cells]
+    assert [row.call for row in stopped + resumed[7:]] == [key_of(cell) for cell in cells]
 
 
 def test_a_row_says_what_was_asked_and_answered(path):
@@ -218,7 +222,8 @@ def failing(*faults: Exception | str):
 
 
 def test_a_retryable_error_is_tried_again_and_every_attempt_is_a_row(path):
-    opened = fakes.opened(small=failing(ModelError("overloaded", "busy"), ModelError("rate_limit", "x", retry_after_s=9)))
+    faults = ModelError("overloaded", "busy"), ModelError("rate_limit", "x", retry_after_s=9)
+    opened = fakes.opened(small=failing(*faults))
     waits: list[float] = []
     row = execute(path, [run.Cell("A0", F1, 0)], opened, sleeps=waits)[0]
     rows = ledger.read(path)
@@ -268,7 +273,8 @@ def test_a_refused_reply_is_never_an_answer(path, reply, kind):
 
 
 def test_a_lake_that_is_too_long_for_the_window_is_not_run_with_its_reason(path):
-    opened = fakes.opened(small=lambda p, n: ModelError("context_window", "9 of 8 tokens") if p.placement == "system" else "B")
+    too_long = ModelError("context_window", "9 of 8 tokens")
+    opened = fakes.opened(small=lambda prompt, number: too_long if prompt.placement == "system" else "B")
     not_run: dict[str, str] = {}
     rows = execute(path, cells_of("A2", "A0"), opened, not_run=not_run)
     assert list(not_run) == ["A2"]
@@ -292,6 +298,14 @@ def test_a_model_that_is_not_there_leaves_its_arms_not_run(path):
     assert not_run == dict.fromkeys(["S0", "S1"], "no key: set ANTHROPIC_API_KEY")
     assert {row.arm for row in rows if row} == {"A0"}
     assert len(rows) == len(cells_of("S0", "S1", "A0"))
+
+
+def test_a_model_of_another_name_than_the_study_s_is_not_asked(path):
+    """Its rows would say another model than their ids."""
+    opened = {**fakes.opened(), "small": fakes.ScriptedModel("other-2")}
+    with pytest.raises(ValueError, match="the role small is 'small-1' in study.toml, .* calls itself 'other-2'"):
+        execute(path, cells_of("A0"), opened)
+    assert opened["small"].asked == []
 
 
 def test_an_interruption_leaves_only_whole_rows(path):
@@ -332,9 +346,10 @@ def test_a_run_that_is_killed_again_and_again_loses_and_repeats_nothing(tmp_path
 
     rows = [row for row in ledger.read(written, report=lambda note: None) if row.done]
     cells = run.plan(MATERIAL, TEST)
-    assert sorted(r.call for r in rows) == sorted(run.key(c, run.prompt_of(c, MATERIAL), MATERIAL) for c in cells)
+    assert sorted(row.call for row in rows) == sorted(map(key_of, cells))
     paid_for = Counter(log.read_text().splitlines())
-    recorded = Counter(f"{r.model} {r.prompt_sha256} {fakes.SEED + r.sample}" for r in rows if r.model and not r.replay_of)
+    asked = [row for row in rows if row.model and not row.replay_of]
+    recorded = Counter(f"{row.model} {row.prompt_sha256} {fakes.SEED + row.sample}" for row in asked)
     assert paid_for.keys() == recorded.keys()
     assert set(recorded.values()) == {1}
     assert sum(paid_for.values()) - len(recorded) == in_doubt <= kills

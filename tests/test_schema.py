@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+from typing import Any
 
 import fakes
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from lib.schema import Bilingual, Call, CallError, Option, Prompt, call_id, prompt_sha256, sha256
 
-KEY = {
+KEY: dict[str, Any] = {
     "study": "s", "arm": "A1", "question": "q1", "sample": 0, "role": "answer", "step": "", "model": "m", "prompt": "p",
 }  # fmt: skip
 
@@ -65,5 +66,5 @@ def test_the_hash_of_a_prompt_covers_every_part_and_its_place():
      (None, None, False), (None, CallError("server", "down"), False), ("letter", CallError("server", "down"), False)],
 )  # fmt: skip
 def test_a_call_is_done_when_a_reply_of_any_class_was_accepted(class_, error, done):
-    fields: dict = {field.name: "" for field in dataclasses.fields(Call)}
+    fields: dict[str, Any] = {field.name: "" for field in dataclasses.fields(Call)}
     assert Call(**fields | {"class_": class_, "error": error}).done is done

@@ -35,8 +35,8 @@ def test_composed_and_decomposed_accents_give_the_same_words():
 
 
 def test_folding_twice_changes_no_character_of_unicode():
-    characters = (chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code < 0xE000)
-    assert [c for c in characters if fold(fold(c)) != fold(c)] == []
+    folded = fold("\n".join(chr(code) for code in range(32, sys.maxunicode + 1) if not 0xD800 <= code < 0xE000))
+    assert fold(folded) == folded
 
 
 @given(st.text())

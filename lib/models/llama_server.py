@@ -100,7 +100,7 @@ class Program:
 
     def __init__(self, program: str, settings: Settings, *, quiet: bool, environ: Mapping[str, str]) -> None:
         self.address = ("127.0.0.1", _free_port())
-        self.engine = f"llama-server {program}"
+        self.engine = Path(program).name
         command = [program, "--model", str(settings.path), "--host", "127.0.0.1", "--port", str(self.address[1])]
         command += ["--ctx-size", str(settings.window), "--parallel", "1", "--threads", str(settings.threads)]
         command += ["--batch-size", str(BATCH), "--ubatch-size", str(UBATCH)]

@@ -1,0 +1,228 @@
+"""The command line: `python -m lib VERB STUDY`, a thin layer over the modules.
+
+Verbs that only read need no model and no network; `recall`, `pilot`, `run` and `draft` ask models.
+A mistake in the input ends with one line and status 2; nothing is lost by it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one verb; the exit status is 0 when all is well, 1 when a check found faults, 2 for bad input."""
+    parser = _parser()
+    arguments = parser.parse_args(argv)
+    try:
+        return arguments.verb(arguments)
+    except KeyboardInterrupt:
+        print("stopped; everything that was answered is recorded", file=sys.stderr)
+        return 130
+    except (ValueError, LookupError, OSError, RuntimeError) as fault:
+        message = fault.args[0] if isinstance(fault, KeyError) and fault.args else fault
+        print(f"{type(fault).__name__}: {message}", file=sys.stderr)
+        return 2
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m lib", description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    verbs = parser.add_subparsers(required=True, metavar="VERB")
+
+    def verb(name: str, does: Callable[[argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
+        found = verbs.add_parser(name, help=text, description=text)
+        found.set_defaults(verb=does)
+        found.add_argument("study", help="a name under data/studies, or the path of a study's folder")
+        return found
+
+    lake = verb("lake", _lake, "fetch and check a study's documents")
+    lake.add_argument("--pin", action="store_true", help="write the selection (documents and hashes) from the rules")
+    verb("check", _check, "every fault of a study's cards and questions, with file and line")
+    recall = verb("recall", _recall, "rankings, recall and the gate's threshold")
+    recall.add_argument("--write", action="store_true", help="make missing rerank scores, write retrieval.jsonl")
+    _language(recall)
+    pilot = verb("pilot", _pilot, "ask the pilot questions with 3, 5, 10 and 15 chunks, before the freeze")
+    _language(pilot)
+    run = verb("run", _run, "ask every arm's model; resumes")
+    _language(run)
+    run.add_argument("--arms", nargs="+", metavar="ARM", help="only these (default: all)")
+    run.add_argument("--questions", nargs="+", metavar="ID", help="only these (default: all test questions)")
+    run.add_argument("--exploratory", action="store_true", help="run although the freeze does not hold")
+    run.add_argument("--dry-run", action="store_true", help="say what would be asked and at what cost")
+    analyse = verb("analyse", _analyse, "votes, costs and hypotheses from recorded calls; no lake, model or network")
+    _language(analyse)
+    analyse.add_argument("--calls", metavar="GLOB", help="ledgers to read instead of runs/main-<language>/calls.jsonl")
+    analyse.add_argument("--replicates", type=int, metavar="N", help="of the bootstrap (default 10000)")
+    analyse.add_argument("--json", metavar="FILE", type=Path, help="write arms and hypotheses as JSON")
+    freeze = verb("freeze", _freeze, "write FROZEN.sha256 over material and code")
+    freeze.add_argument("--part", choices=["calls", "statistics", "all"], default="all")
+    seal = verb("seal", _seal, "write the hashes of a finished run's raw files")
+    seal.add_argument("run", help="the run's folder name under runs/")
+    verb("verify", _verify, "whether everything frozen and sealed still holds")
+    draft = verb("draft", _draft, "let a model draft cards and questions, all verified: false")
+    _language(draft)
+    draft.add_argument("--model", default="large", help="the role in study.toml that drafts (default: large)")
+    smoke = verbs.add_parser("smoke", help="ask the real 0.5B model a handful of questions, end to end")
+    smoke.set_defaults(verb=_smoke)
+    return parser
+
+
+def _language(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--language", choices=["en", "pt"], help="of questions and prompts (default: the study's)")
+
+
+def _lake(arguments: argparse.Namespace) -> int:
+    from lib import config, lake
+
+    study = config.load(arguments.study)
+    if arguments.pin:
+        print(f"wrote {lake.pin(study.lake, near=study.folder)}")
+    built = lake.build(study.lake, near=study.folder)
+    characters = sum(len(document.text) for document in built.documents)
+    print(f"{built.name}: {len(built.documents)} documents, {characters} characters, sha256 {built.sha256}")
+    return 0
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    from lib import check
+
+    return check.report(arguments.study)
+
+
+def _recall(arguments: argparse.Namespace) -> int:
+    from lib import config, jsonl, material, questions, recall, retrieve, threshold
+
+    study = config.load(arguments.study)
+    loaded = material.load(study, language=arguments.language, frozen=False)
+    rows = material.search(loaded, replay=not arguments.write, progress=_counter("rerank scores"))
+    path = study.path("retrieval.jsonl")
+    if arguments.write:
+        others = [row for row in jsonl.read(path, retrieve.Retrieved) if row.language != loaded.language] if path.exists() else []
+        retrieve.write_retrieval(path, [*others, *rows])
+        print(f"wrote {path}")
+    rankings = retrieve.as_rankings(rows)
+    asked = questions.load(study)
+    table = recall.recall_table(asked, rankings, list(loaded.chunks.values()), language=loaded.language)
+    print(table.to_string(index=False))
+    calibration = [question for question in asked if question.split == "calibration"]
+    if calibration:
+        found = threshold.calibrate(threshold.best_scores(calibration, rankings, language=loaded.language))
+        print(
+            f"gate: threshold = {found.threshold} decides {found.right} of {found.n} calibration questions rightly; "
+            f"study.toml has {study.gate.threshold}"
+        )
+    return 0
+
+
+def _pilot(arguments: argparse.Namespace) -> int:
+    from lib import config, material, questions, record, run
+
+    study = config.load(arguments.study)
+    loaded = material.load(study, language=arguments.language)
+    asked = [question for question in questions.load(study) if question.pilot]
+    for name, varied in record.pilot_materials(loaded).items():
+        cells = run.plan(varied, asked)
+        record.record(varied, cells, name=f"pilot-{loaded.language}", frozen_sha256=None, progress=_bar(name, len(cells)))
+    return 0
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from lib import config, freeze, material, questions, record, run
+
+    study = config.load(arguments.study)
+    verdict = freeze.verify(arguments.study, statistics=False)
+    if not verdict.holds and not (arguments.exploratory or arguments.dry_run):
+        print(verdict, file=sys.stderr)
+        print("no confirmatory run without a freeze that holds; --exploratory runs all the same", file=sys.stderr)
+        return 1
+    loaded = material.load(study, language=arguments.language)
+    tests = [question for question in questions.load(study) if question.split == "test"]
+    if unknown := sorted(set(arguments.questions or ()) - {question.id for question in tests}):
+        raise ValueError(f"no test questions {', '.join(unknown)} in {study.study}")
+    asked = [question for question in tests if not arguments.questions or question.id in arguments.questions]
+    cells = run.plan(loaded, asked, arguments.arms)
+    nominal = record.estimate_usd(cells, loaded, paid_only=False)
+    paid = record.estimate_usd(cells, loaded, paid_only=True)
+    limit = "no max_cost_usd" if study.max_cost_usd is None else f"max_cost_usd = {study.max_cost_usd}"
+    print(f"{len(cells)} calls; at most {nominal:.4f} USD nominal, of which {paid:.4f} would be billed ({limit})")
+    if arguments.dry_run:
+        return 0
+    not_run = record.record(
+        loaded,
+        cells,
+        name=("main" if verdict.holds else "exploratory") + f"-{loaded.language}",
+        frozen_sha256=record.frozen_sha256(study) if verdict.holds else None,
+        progress=_bar("calls", len(cells)),
+    )
+    for arm, why in not_run.items():
+        print(f"{arm}: not run: {why}")
+    return 0
+
+
+def _analyse(arguments: argparse.Namespace) -> int:
+    from lib import analyse, config, results
+
+    study = config.load(arguments.study)
+    runs = f"main-{arguments.language or study.language}"
+    found = results.load(study, runs=runs, calls=arguments.calls, replicates=arguments.replicates or analyse.REPLICATES)
+    for name in ("arms", "hypotheses"):
+        print(f"\n{name}\n{found.tables[name].to_string(index=False)}")
+    for reason in found.exploratory:
+        print(f"EXPLORATORY: {reason}")
+    if arguments.json:
+        text = json.dumps(analyse.to_json(found), indent=2, ensure_ascii=False, allow_nan=False)
+        arguments.json.write_text(text + "\n", encoding="utf-8")
+    return 0
+
+
+def _freeze(arguments: argparse.Namespace) -> int:
+    from lib import freeze
+
+    print(f"wrote {freeze.freeze(arguments.study, part=arguments.part)}")
+    return 0
+
+
+def _seal(arguments: argparse.Namespace) -> int:
+    from lib import seal
+
+    print(f"wrote {seal.seal(arguments.study, arguments.run)}")
+    return 0
+
+
+def _verify(arguments: argparse.Namespace) -> int:
+    from lib import freeze
+
+    verdict = freeze.verify(arguments.study)
+    print(verdict)
+    return 0 if verdict.holds else 1
+
+
+def _draft(arguments: argparse.Namespace) -> int:
+    from lib import draft
+
+    return draft.report(arguments.study, role=arguments.model, language=arguments.language)
+
+
+def _smoke(arguments: argparse.Namespace) -> int:
+    from lib import smoke
+
+    return smoke.report()
+
+
+def _bar(name: str, total: int) -> Callable[[object], None]:
+    """A progress bar on standard error that counts every cell, done before or now."""
+    from tqdm import tqdm
+
+    bar = tqdm(total=total, desc=name, unit="call", mininterval=1.0)
+    return lambda call: bar.update()
+
+
+def _counter(what: str) -> Callable[[int, int], None]:
+    def show(made: int, of: int) -> None:
+        if made % 20 == 0 or made == of:
+            print(f"{made} of {of} {what}", file=sys.stderr)
+
+    return show

@@ -1,0 +1,124 @@
+"""The hypothesis forest: estimate, interval and threshold of every criterion, each on its own scale."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import Any
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from lib.figure_style import BLUE, INK, SOFT, VERMILLION, WIDTH, Sheet, styled
+
+ROW = 0.56  # inches a criterion
+SHADE = "#e4f0ea"  # where the criterion is met
+WORDS = {
+    "accuracy_difference": "{treatment} − {control}, accuracy",
+    "accuracy_ratio": "{treatment} ÷ ({factor} × {control}), accuracy",
+    "gain_share": "share of the gain of {ceiling} over {control} that {treatment} recovers",
+    "cost_per_correct_ratio": "{treatment} ÷ {control}, cost per correct decision",
+    "cost_per_correct_difference": "{treatment} − {control}, USD per correct decision",
+}
+
+
+def forest(hypotheses: pd.DataFrame, *, standing: str) -> Figure:
+    """One row a criterion; the side of the threshold that supports it is shaded. `hypotheses` is the table."""
+    table = hypotheses.to_dict("records")
+    verdicts = hypotheses.drop_duplicates("id")["verdict"].value_counts() if table else pd.Series(dtype=int)
+    said = ", ".join(
+        f"{verdicts[name]} {name}"
+        for name in ("supported", "refuted", "inconclusive", "not computable") if name in verdicts
+    )  # fmt: skip
+    title = f"Of {sum(verdicts)} pre-registered hypotheses: {said}" if said else "No hypotheses are defined"
+    with styled():
+        sheet = Sheet(room=ROW * max(len(table), 1) + 0.3, title=title, standing=standing,
+                      note="Point: estimate; line: 95 % percentile interval of a paired bootstrap over questions; shaded: "
+                      "where the criterion is met, dashed: its threshold. p: share of replicates in which any "
+                      "criterion of the hypothesis fails, corrected by Holm. An arrow: the interval goes on.")  # fmt: skip
+        for number, row in enumerate(table):
+            bottom = sheet.top - 0.1 - ROW * (number + 1)
+            _words(sheet, row, bottom)
+            if row["estimate"] is None or pd.isna(row["estimate"]):
+                sheet.text(3.55, bottom + 0.33, _why(row), va="center", color=SOFT, fontsize=7.5, linespacing=1.2)
+                continue
+            axes = sheet.panel(3.55, 2.35, bottom=bottom + 0.22, height=0.24)
+            _criterion(axes, row)
+    return sheet.figure
+
+
+def _words(sheet: Sheet, row: dict[str, Any], bottom: float) -> None:
+    """What is measured at the left, what came out at the right."""
+    treatment = f"best of {row['treatment']}" if ", " in row["treatment"] else row["treatment"]
+    names = {**row, "treatment": treatment}
+    if isinstance(row.get("picked"), str) and (row["treatment"] == "picked" or ", " in row["treatment"]):
+        names["treatment"] = f"best retrieval arm ({row['picked']})" if row["treatment"] != "picked" else row["picked"]
+    elif row["treatment"] == "picked":
+        names["treatment"] = "the picked arm"
+    first = row["criterion"] == 1
+    if first:
+        sheet.text(0.12, bottom + 0.33, row["id"], va="center", weight="bold", fontsize=9)
+    sheet.text(0.62, bottom + 0.33, _wrapped(WORDS[row["estimand"]].format(**names)), va="center", fontsize=8,
+               linespacing=1.2)  # fmt: skip
+    if row["estimate"] is not None and not pd.isna(row["estimate"]):
+        ends = f"[{number(row['ci_low'])}, {number(row['ci_high'])}]"
+        sheet.text(6.05, bottom + 0.40, f"{number(row['estimate'])}  {ends}", va="center", fontsize=7.5)
+    if first and not pd.isna(row["p_holm"]):
+        strong = row["verdict"] == "supported"
+        sheet.text(6.05, bottom + 0.25, f"{row['verdict']}, p Holm {row['p_holm']:.2g}", va="center", fontsize=7.5,
+                   weight="bold" if strong else "normal",
+                   color=VERMILLION if row["verdict"] == "refuted" else INK)  # fmt: skip
+
+
+def _wrapped(text: str) -> str:
+    import textwrap
+
+    return "\n".join(textwrap.wrap(text, 46))
+
+
+def _why(row: dict[str, Any]) -> str:
+    import textwrap
+
+    lines = textwrap.wrap(f"{row['verdict']}: {row['reason'] or ''}", 66)
+    return "\n".join(lines[:2] + (["…"] if len(lines) > 2 else []))
+
+
+def number(value: float) -> str:
+    """Three significant digits, a real minus sign, ∞ for what has no bound.
+
+    >>> number(-0.12345)
+    '−0.123'
+    """
+    if not isfinite(value):
+        return "∞" if value > 0 else "−∞"
+    return f"{value:.3g}".replace("-", "−")
+
+
+def _criterion(axes: Axes, row: dict[str, Any]) -> None:
+    """One small axis: threshold, shade, interval, estimate."""
+    sign, limit = row["supported_if"].split()
+    threshold, estimate, low, high = float(limit), row["estimate"], row["ci_low"], row["ci_high"]
+    marks = [threshold, *(value for value in (estimate, low, high) if isfinite(value))]
+    if row["estimand"].endswith("difference"):
+        marks.append(0.0)
+    room = (max(marks) - min(marks)) * 0.12 or abs(threshold) * 0.2 or 0.1
+    start, end = min(marks) - room, max(marks) + room
+    axes.set_xlim(start, end)
+    axes.set_ylim(0, 1)
+    axes.axvspan(*((threshold, end) if sign.startswith(">") else (start, threshold)), color=SHADE, zorder=0)
+    axes.axvline(threshold, color=SOFT, linewidth=0.9, linestyle=(0, (4, 2)))
+    axes.plot([max(low, start), min(high, end)], [0.5, 0.5], color=BLUE, linewidth=1.8, solid_capstyle="butt")
+    for bound, place, marker in ((low, start, "<"), (high, end, ">")):
+        if not isfinite(bound):
+            axes.plot(place, 0.5, marker, color=BLUE, markersize=5, clip_on=False)
+    if isfinite(estimate):
+        axes.plot(estimate, 0.5, "o", color=BLUE, markersize=5.5, zorder=3)
+    axes.set_yticks([])
+    axes.spines["left"].set_visible(False)
+    axes.xaxis.set_major_locator(MaxNLocator(4, min_n_ticks=3))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}".replace("-", "−")))
+    axes.tick_params(axis="x", labelsize=7, length=2, pad=1.5)
+
+
+assert WIDTH >= 8, "the columns of the forest are laid out for this width"

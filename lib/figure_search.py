@@ -1,0 +1,152 @@
+"""The figures of notebook 03: what search finds, what the gate would do, what the pilot showed."""
+
+from __future__ import annotations
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import PercentFormatter
+
+from lib.figure_style import BLUE, FAINT, GREEN, ORANGE, PURPLE, SKY, SOFT, VERMILLION, WIDTH, Sheet, styled
+
+NAMES = {"bm25": "BM25", "vector": "vector", "hybrid": "hybrid", "reranked": "hybrid + reranker"}
+LINES = {"bm25": (PURPLE, ":", "D"), "vector": (SKY, "--", "^"), "hybrid": (BLUE, "-.", "s"),
+         "reranked": (VERMILLION, "-", "o")}  # fmt: skip
+
+
+def recall(table: pd.DataFrame, *, chosen_k: int, standing: str) -> Figure:
+    """Recall over k of every retriever, for the gold document and the gold chunk (any piece of evidence).
+
+    `table` is `recall.recall_table`, of one split.
+    """
+    best = table[(table["k"] == chosen_k) & (table["evidence"] == "any")].set_index(["target", "retriever"])
+    title = f"What do {chosen_k} chunks bring? "
+    title += "; ".join(
+        f"the gold {target} for {top['found']} of {top['n']} questions with {NAMES[name]}"
+        for target in ("document", "chunk")
+        for name, top in [max(best.loc[target].iterrows(), key=lambda item: item[1]["found"])]
+    )
+    with styled():
+        sheet = Sheet(room=3.3, title=title, standing=standing,
+                      note="Found: any piece of a question's evidence is among the first k chunks. A gold chunk covers "
+                      "at least half of an evidence span. Answerable questions only.")  # fmt: skip
+        for number, target in enumerate(("document", "chunk")):
+            axes = sheet.panel(0.6 + number * 3.75, 2.45, bottom=sheet.bottom + 0.5, height=2.5)
+            part = table[(table["target"] == target) & (table["evidence"] == "any")]
+            axes.axvline(chosen_k, color=FAINT, linewidth=5, zorder=0)
+            _lines(axes, part)
+            axes.set_title(f"gold {target}", loc="left", fontsize=9)
+            axes.set_xlabel("k, chunks given to the model")
+            axes.set_ylim(0, 1.04)
+            axes.yaxis.set_major_formatter(PercentFormatter(1))
+            axes.grid(axis="y")
+    return sheet.figure
+
+
+def _lines(axes: Axes, part: pd.DataFrame) -> None:
+    """A line a retriever, its name at the end of it."""
+    ends = []
+    for name, own in part.groupby("retriever", sort=False):
+        colour, dash, marker = LINES[str(name)]
+        axes.plot(own["k"], own["recall"], dash, color=colour, marker=marker, markersize=4, linewidth=1.4)
+        ends.append((float(own["recall"].iloc[-1]), NAMES[str(name)], colour))
+    last = max(part["k"])
+    axes.set_xticks(sorted(set(part["k"])))
+    for (level, name, colour), height in zip(sorted(ends), apart([e[0] for e in sorted(ends)], 0.068), strict=True):
+        axes.annotate(name, (last, level), (last * 1.06, height), color=colour, va="center", fontsize=8,
+                      annotation_clip=False, arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.5,
+                                                         "shrinkA": 0, "shrinkB": 2})  # fmt: skip
+
+
+def apart(levels: list[float], gap: float, *, ceiling: float = 1.02) -> list[float]:
+    """Rising levels pushed `gap` apart, none above `ceiling`.
+
+    >>> apart([0.5, 0.5, 0.9], 0.1)
+    [0.5, 0.6, 0.9]
+    """
+    placed: list[float] = []
+    for level in levels:
+        placed.append(max(level, placed[-1] + gap) if placed else level)
+    limit = ceiling
+    for place in reversed(range(len(placed))):
+        placed[place] = min(placed[place], limit)
+        limit = placed[place] - gap
+    return placed
+
+
+def gate(curve: pd.DataFrame, *, threshold: float, standing: str) -> Figure:
+    """Risk over coverage of the gate at every threshold, the calibrated one marked.
+
+    `curve` is `threshold.risk_coverage` of the calibration questions.
+    """
+    chosen = curve.iloc[(curve["threshold"] - threshold).abs().argmin()]
+    title = (
+        f"At {threshold:g} the gate lets {chosen['answered']:.0f} of {chosen['n']:.0f} calibration questions pass "
+        f"and decides {chosen['right']:.0f} as it should"
+    )
+    with styled():
+        sheet = Sheet(room=3.1, title=title, standing=standing,
+                      note="Risk: share of the questions that pass although the material does not answer them. "
+                      "Grey lines: accuracy of the gate alone. Calibration questions only, never test questions.")  # fmt: skip
+        axes = sheet.panel(0.6, 3.0, bottom=sheet.bottom + 0.5, height=2.45)
+        drawn = curve.dropna(subset=["risk"])
+        axes.step(drawn["coverage"], drawn["risk"], color=BLUE, linewidth=1.4, where="post")
+        axes.plot(drawn["coverage"], drawn["risk"], "o", color=BLUE, markersize=3.5)
+        if pd.notna(chosen["risk"]):
+            axes.plot(chosen["coverage"], chosen["risk"], "D", color=VERMILLION, markersize=7)
+        axes.set_xlabel("coverage: share of questions that pass")
+        axes.set_ylabel("risk")
+        axes.set_title("risk and coverage", loc="left", fontsize=9)
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(PercentFormatter(1))
+        axes.set_xlim(0, 1.04)
+        axes.set_ylim(-0.03, max(0.6, float(drawn["risk"].max()) + 0.05))
+        axes.grid()
+        right = sheet.panel(4.5, WIDTH - 4.8, bottom=sheet.bottom + 0.5, height=2.45)
+        right.step(curve["threshold"], curve["accuracy"], color=SOFT, linewidth=1.4, where="mid")
+        right.plot(curve["threshold"], curve["accuracy"], "o", color=SOFT, markersize=3.5)
+        right.plot(threshold, chosen["accuracy"], "D", color=VERMILLION, markersize=7)
+        right.annotate(f"calibrated: {threshold:g}", (threshold, chosen["accuracy"]), (0, 9),
+                       textcoords="offset points", color=VERMILLION, ha="center", fontsize=8)  # fmt: skip
+        right.set_title("accuracy of the gate alone", loc="left", fontsize=9)
+        right.set_xlabel("threshold on the best rerank score")
+        right.yaxis.set_major_formatter(PercentFormatter(1))
+        right.set_ylim(0, 1.12)
+        right.grid(axis="y")
+    return sheet.figure
+
+
+def pilot(table: pd.DataFrame, *, chosen_k: int, standing: str) -> Figure:
+    """Recall and accuracy over k of the pilot questions, with Wilson's 95 % intervals.
+
+    `table` has a row per k: k, n, found (gold document), correct, asked, and `<name>_low`, `<name>_high` of
+    the shares `recall` and `accuracy`.
+    """
+    first, last = table.iloc[0], table.iloc[-1]
+    title = (
+        f"Pilot: from k = {first['k']:.0f} to {last['k']:.0f} the gold document comes for {first['found']:.0f} → "
+        f"{last['found']:.0f} of {last['n']:.0f} questions, right decisions {first['correct']:.0f} → "
+        f"{last['correct']:.0f} of {last['asked']:.0f}"
+    )
+    with styled():
+        sheet = Sheet(room=3.0, title=title, standing=standing,
+                      note="Hybrid search, marked pilot questions only; bars: Wilson's 95 % interval. The band marks "
+                      "the k that the study uses.")  # fmt: skip
+        axes = sheet.panel(0.6, 5.2, bottom=sheet.bottom + 0.5, height=2.3)
+        axes.axvline(chosen_k, color=FAINT, linewidth=9, zorder=0)
+        for name, words, colour, marker, shift in (
+            ("recall", "gold document found", GREEN, "s", -0.12), ("accuracy", "right decision", ORANGE, "o", 0.12)
+        ):  # fmt: skip
+            below, above = table[name] - table[f"{name}_low"], table[f"{name}_high"] - table[name]
+            axes.errorbar(table["k"] + shift, table[name], yerr=[below.clip(lower=0), above.clip(lower=0)],
+                          color=colour, marker=marker, markersize=6, linewidth=1.2, elinewidth=1, capsize=0)  # fmt: skip
+        ends = sorted([(float(last["recall"]), "gold document found", GREEN),
+                       (float(last["accuracy"]), "right decision", ORANGE)])  # fmt: skip
+        for (_, words, colour), height in zip(ends, apart([end[0] for end in ends], 0.09), strict=True):
+            axes.text(last["k"] + 0.5, height, words, color=colour, va="center", fontsize=8.5)
+        axes.set_xticks(table["k"])
+        axes.set_ylim(-0.03, 1.06)
+        axes.set_xlabel("k, chunks given to the model")
+        axes.yaxis.set_major_formatter(PercentFormatter(1))
+        axes.grid(axis="y")
+    return sheet.figure

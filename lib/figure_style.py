@@ -1,0 +1,206 @@
+"""How every figure looks and how it is written, so that a rebuild gives the same bytes.
+
+Colours are Okabe and Ito's (jfly.uni-koeln.de/color, 2008), which people with any colour vision tell
+apart; whatever colour says, a label, a marker or a hatch says too, so figures survive grey print.
+Sizes are in inches and points. No pyplot: nothing here is global.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.text import Annotation
+from matplotlib.transforms import Bbox
+
+from lib.config import Study
+
+WIDTH = 8.0  # inches; text of 8 points stays readable at the 6.5 inches of a printed page
+INK, SOFT, FAINT = "#1a1a1a", "#595959", "#d0d0d0"
+ORANGE, SKY, GREEN, BLUE = "#E69F00", "#56B4E9", "#009E73", "#0072B2"
+VERMILLION, PURPLE = "#D55E00", "#CC79A7"
+KICKER, MARGIN, FOOT = 0.24, 0.12, 0.16  # line of standing, outer margin, line of the foot
+DPI = 160
+STYLE = {
+    "font.family": "DejaVu Sans",  # ships with matplotlib
+    "font.size": 8.5,
+    "text.color": INK,
+    "axes.edgecolor": SOFT,
+    "axes.labelcolor": INK,
+    "axes.labelsize": 8.5,
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "axes.unicode_minus": True,
+    "hatch.linewidth": 0.6,
+    "xtick.color": SOFT,
+    "ytick.color": SOFT,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8.5,
+    "grid.color": FAINT,
+    "grid.linewidth": 0.5,
+    "path.simplify": False,
+    "svg.fonttype": "path",  # the same letters on every machine
+    "svg.hashsalt": "minilake",
+}
+CONTEXTS = {
+    "none": "question only",
+    "gold": "gold documents",
+    "lake": "whole lake",
+    "vector": "vector search",
+    "hybrid": "hybrid search",
+    "reranked": "hybrid + reranker",
+    "curated": "curated memory",
+    "noise": "noise",
+    "superseded": "superseded",
+}
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """matplotlib's own defaults and STYLE, whatever a person's matplotlibrc says."""
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(STYLE)
+        yield
+
+
+class Sheet:
+    """A figure of WIDTH inches with a title, a foot and room between them.
+
+    `top` and `bottom` are where the room for panels ends, in inches from the lower edge.
+    """
+
+    def __init__(self, *, room: float, title: str, standing: str, note: str = "") -> None:
+        lines = textwrap.wrap(title, 78)
+        foot = textwrap.wrap(note, 128)
+        self.bottom = MARGIN + FOOT * len(foot) + (0.06 if foot else 0)
+        self.top = self.bottom + room
+        self.height = self.top + 0.14 + 0.22 * len(lines) + KICKER + MARGIN
+        self.figure = Figure(figsize=(WIDTH, self.height), facecolor="white")
+        FigureCanvasAgg(self.figure)
+        edge = self.height - MARGIN
+        loud = standing.startswith("EXPLORATORY")
+        self.text(MARGIN, edge, standing, va="top", color=VERMILLION if loud else SOFT, fontsize=8, weight="bold")
+        self.text(MARGIN, edge - KICKER, "\n".join(lines), va="top", fontsize=11, weight="bold", linespacing=1.3)
+        self.text(MARGIN, MARGIN, "\n".join(foot), va="bottom", color=SOFT, fontsize=7.5, linespacing=1.25)
+
+    def text(self, x: float, y: float, text: str, **options: object) -> None:
+        """A text at inches from the lower left corner."""
+        self.figure.text(x / WIDTH, y / self.height, text, **options)
+
+    def panel(self, left: float, width: float, *, bottom: float, height: float) -> Axes:
+        """Axes at inches from the lower left corner of the page."""
+        box = (left / WIDTH, bottom / self.height, width / WIDTH, height / self.height)
+        return self.figure.add_axes(box)
+
+
+def save(figure: Figure, folder: Path, name: str) -> Path:
+    """Write `folder/name.svg` and `.png` and return the PNG; equal figures are equal bytes.
+
+    No date and no version of the software is written into either.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with styled():
+        figure.savefig(folder / f"{name}.svg", metadata={"Date": None, "Creator": None})
+        figure.savefig(folder / f"{name}.png", dpi=DPI, metadata={"Software": None})
+    return folder / f"{name}.png"
+
+
+def arm_label(study: Study, arm: str) -> str:
+    """An arm's name and what its model is given, such as "A5  curated memory"."""
+    setting = study.arms[arm]
+    given = ", then ".join(CONTEXTS[name] for name in setting.contexts)
+    others = [f"{setting.model} model"] if setting.model != "small" else []
+    return "  ".join([arm, ", ".join([given + (" behind a gate" if setting.gate else ""), *others])])
+
+
+def family_colour(study: Study, arm: str) -> str:
+    """The colour of what an arm is given; noise and superseded material count before gold."""
+    given = set(study.arms[arm].contexts)
+    for names, colour in (
+        ({"noise", "superseded"}, PURPLE), ({"curated"}, VERMILLION), ({"vector", "hybrid", "reranked"}, BLUE),
+        ({"lake"}, ORANGE), ({"gold"}, GREEN),
+    ):  # fmt: skip
+        if given & names:
+            return colour
+    return SOFT
+
+
+def rows(axes: Axes, count: int) -> None:
+    """A y axis of `count` rows, the first on top, with a faint line under each."""
+    axes.set_ylim(count - 0.5, -0.5)
+    axes.set_yticks([])
+    for row in range(count):
+        axes.axhline(row, color=FAINT, linewidth=0.5, zorder=0)
+    axes.spines["left"].set_visible(False)
+
+
+def plural(count: int, noun: str) -> str:
+    """"1 arm", "2 arms".
+
+    >>> plural(2, "reply")
+    '2 replies'
+    """
+    if count == 1:
+        return f"1 {noun}"
+    return f"{count} {noun[:-1]}ies" if noun.endswith("y") else f"{count} {noun}s"
+
+
+def place_labels(axes: Axes, points: Sequence[tuple[float, float, str]], *, avoid: Iterable[Bbox] = ()) -> None:
+    """Write each label beside its point where it covers no other label or point.
+
+    Tries 8 directions at growing distances, in a fixed order; the least overlap wins. From the
+    third distance on a thin line ties the label to its point.
+    """
+    figure = axes.figure
+    renderer = figure.canvas.get_renderer()  # type: ignore[union-attr,attr-defined]
+    figure.draw_without_rendering()  # type: ignore[union-attr]
+    centres = [axes.transData.transform((x, y)) for x, y, _ in points]
+    pad = 4.5 * figure.dpi / 72
+    taken = [Bbox.from_extents(x - pad, y - pad, x + pad, y + pad) for x, y in centres] + list(avoid)
+    frame = axes.get_window_extent(renderer)
+    for number, (x, y, text) in enumerate(points):
+        best: tuple[float, Annotation, Bbox] | None = None
+        for distance in (7, 12, 20, 30, 42, 56):
+            for dx, dy in ((1, 0), (-1, 0), (0, 1), (0, -1), (0.8, 0.7), (-0.8, 0.7), (0.8, -0.7), (-0.8, -0.7)):
+                note = axes.annotate(
+                    text, (x, y), (dx * distance, dy * distance), textcoords="offset points", fontsize=8,
+                    ha="left" if dx > 0 else "right" if dx < 0 else "center",
+                    va="bottom" if dy > 0 else "top" if dy < 0 else "center",
+                    arrowprops={"arrowstyle": "-", "color": SOFT, "linewidth": 0.5} if distance > 12 else None,
+                )  # fmt: skip
+                box = Annotation.get_window_extent(note, renderer)
+                box = _text_box(note, renderer)
+                outside = box.width * box.height - _overlap(box, frame)
+                covered = sum(_overlap(box, other) for i, other in enumerate(taken) if i != number) + 4 * outside
+                if best is None or covered < best[0] - 1e-6:
+                    if best:
+                        best[1].remove()
+                    best = covered, note, box
+                else:
+                    note.remove()
+            if best and best[0] <= 0:
+                break
+        assert best is not None
+        taken.append(best[2])
+
+
+def _text_box(note: Annotation, renderer: object) -> Bbox:
+    """The extent of the words alone, without the line to the point."""
+    note.update_positions(renderer)  # type: ignore[arg-type]
+    from matplotlib.text import Text
+
+    return Text.get_window_extent(note, renderer)  # type: ignore[arg-type]
+
+
+def _overlap(first: Bbox, second: Bbox) -> float:
+    shared = Bbox.intersection(first, second)
+    return shared.width * shared.height if shared else 0.0

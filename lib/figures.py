@@ -1,0 +1,289 @@
+"""The figures of the results, notebook 06: accuracy, its price, errors, stability.
+
+Each takes tables of the analysis and gives a figure; nothing is computed here but words and places.
+An arm that was not run keeps its row and says why. Conflict questions are in `lib/figure_conflict.py`,
+hypotheses in `lib/figure_forest.py`, notebook 03 in `lib/figure_search.py`.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from math import inf
+from typing import Any
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, PercentFormatter
+
+from lib.config import Study
+from lib.figure_style import (
+    FAINT,
+    GREEN,
+    INK,
+    ORANGE,
+    SKY,
+    SOFT,
+    VERMILLION,
+    WIDTH,
+    Sheet,
+    arm_label,
+    family_colour,
+    place_labels,
+    plural,
+    rows,
+    styled,
+)
+
+MARKERS = {"small": "o", "large": "s", "tiny": "^"}
+BLOCKS = ("common", "conflict", "unanswerable")
+ROW = 0.27  # inches an arm
+GUTTER = 2.25  # inches for the arms' names
+CHANCE = 0.25  # four options
+KINDS = {  # kind of decision -> words, colour, hatch, colour of the number
+    "right": ("right", GREEN, "", "white"),
+    "insufficient": ("“insufficient”", SKY, "", INK),
+    "superseded": ("superseded decision", VERMILLION, "////", "white"),
+    "other": ("other option", ORANGE, "", INK),
+    "unparseable": ("no letter", "#999999", "....", INK),
+}
+
+
+def accuracy(arms: pd.DataFrame, study: Study, *, standing: str) -> Figure:
+    """Right decisions by arm with Wilson's 95 % interval, and by block. `arms` is the analysis' table."""
+    with styled():
+        high = ROW * len(arms)
+        sheet = Sheet(room=high + 0.85, title=_accuracy_title(arms), standing=standing,
+                      note="Plurality of the samples of each question; points: share right, bars: Wilson's 95 % interval; "
+                      "dashed: chance with four options. Arms with gold documents are asked the answerable questions "
+                      "only. " + _priced(study))  # fmt: skip
+        bottom = sheet.bottom + 0.42
+        _names(sheet, arms, study, bottom=bottom)
+        whole = sheet.panel(GUTTER, 2.1, bottom=bottom, height=high)
+        _dots(whole, arms, study, "", title="all questions asked")
+        for number, block in enumerate(BLOCKS):
+            axes = sheet.panel(GUTTER + 2.85 + number * 0.98, 0.55, bottom=bottom, height=high)
+            _dots(axes, arms, study, f"{block}_", title=block)
+        for row, arm in enumerate(arms.to_dict("records")):
+            if not arm["n"]:
+                whole.text(0.01, row, _short(arm["reason"], 40), fontsize=7.5, color=SOFT, va="center",
+                           bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})  # fmt: skip
+    return sheet.figure
+
+
+def _accuracy_title(arms: pd.DataFrame) -> str:
+    """The most accurate arm that is asked everything, beside the one that is given nothing."""
+    run = arms[(arms["n"] > 0) & (arms["n"] == arms["n"].max())] if len(arms) else arms
+    if run.empty:
+        return "How often does each arm decide right? No arm has been run yet"
+    best = run.loc[run["accuracy"].idxmax()]
+    title = f"{best['arm']} decides most often right, {best['correct']} of {best['n']}"
+    bare = run[run["context"] == "none"]
+    if len(bare) and bare.iloc[0]["arm"] != best["arm"]:
+        first = bare.iloc[0]
+        title += f"; with the question alone {first['arm']} decides {first['correct']} right"
+    return title
+
+
+def _dots(axes: Axes, arms: pd.DataFrame, study: Study, prefix: str, *, title: str) -> None:
+    """One panel: a point an arm, its count at the right; intervals where there is room for them."""
+    rows(axes, len(arms))
+    axes.axvline(CHANCE, color=SOFT, linewidth=0.7, linestyle=(0, (4, 3)), zorder=0)
+    for row, arm in enumerate(arms.to_dict("records")):
+        n, correct = arm[f"{prefix}n"], arm[f"{prefix}correct"]
+        if not n:
+            continue
+        colour = family_colour(study, arm["arm"])
+        if not prefix:
+            axes.plot([arm["accuracy_low"], arm["accuracy_high"]], [row, row], color=colour, linewidth=1.6)
+        marker = MARKERS.get(study.arms[arm["arm"]].model, "o")
+        axes.plot(correct / n, row, marker, color=colour, markersize=6 if not prefix else 4.5, clip_on=False)
+        axes.text(1.08 if not prefix else 1.2, row, f"{correct}/{n}", va="center", fontsize=7.5, color=INK)
+    axes.set_xlim(-0.02, 1.02)
+    axes.set_xticks([0, 0.5, 1], ["0", "50", "100 %"] if not prefix else ["0", "", "100"])
+    axes.set_title(title, loc="left", fontsize=8.5, pad=7)
+
+
+def cost(tradeoff: pd.DataFrame, study: Study, *, standing: str, not_shown: str = "") -> Figure:
+    """Accuracy over nominal cost per correct decision, both on the answerable questions; cost is logarithmic.
+
+    `tradeoff` is `results.tradeoff`; `not_shown` says which arms are missing and why.
+    """
+    priced = tradeoff[(tradeoff["usd_per_correct"] > 0) & (tradeoff["usd_per_correct"] < inf)]
+    free = [row["arm"] for row in tradeoff.to_dict("records") if row["usd_per_correct"] == 0]
+    never = [row["arm"] for row in tradeoff.to_dict("records") if row["usd_per_correct"] == inf]
+    extra = f"Costs nothing, not drawn: {', '.join(free)}. " if free else ""
+    extra += f"No right decision, not drawn: {', '.join(never)}. " if never else ""
+    with styled():
+        sheet = Sheet(room=4.5, title=_cost_title(priced), standing=standing,
+                      note="Answerable questions. Cold list price, the same for all arms; bars: Wilson's 95 % interval. "
+                      f"Circle: small model; square: large; triangle: tiny. {extra}{not_shown} {_priced(study)}")  # fmt: skip
+        axes = sheet.panel(0.65, WIDTH - 0.95, bottom=sheet.bottom + 0.5, height=3.85)
+        axes.set_xscale("log")
+        axes.axhline(CHANCE, color=SOFT, linewidth=0.7, linestyle=(0, (4, 3)), zorder=0)
+        for arm in priced.to_dict("records"):
+            colour, x = family_colour(study, arm["arm"]), arm["usd_per_correct"]
+            axes.plot([x, x], [arm["accuracy_low"], arm["accuracy_high"]], color=colour, linewidth=0.9, alpha=0.45)
+            axes.plot(x, arm["accuracy"], MARKERS.get(study.arms[arm["arm"]].model, "o"), color=colour, markersize=7)
+        axes.set_ylim(-0.03, 1.05)
+        if len(priced):
+            axes.set_xlim(priced["usd_per_correct"].min() / 1.8, priced["usd_per_correct"].max() * 2.2)
+        axes.yaxis.set_major_formatter(PercentFormatter(1))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axes.xaxis.set_minor_formatter(FuncFormatter(_between))
+        axes.set_xlabel("USD per correct decision (list price, logarithmic)")
+        axes.set_ylabel("right decisions")
+        axes.grid(which="major")
+        place_labels(axes, [(row["usd_per_correct"], row["accuracy"], row["arm"]) for row in priced.to_dict("records")])
+    return sheet.figure
+
+
+def _between(value: float, _: int) -> str:
+    """Labels at 2 and 5 between powers of ten."""
+    return f"{value:g}" if f"{value:e}"[0] in "25" else ""
+
+
+def _cost_title(priced: pd.DataFrame) -> str:
+    if priced.empty:
+        return "What does a correct decision cost? No arm has been run yet"
+    ordered = priced.sort_values("usd_per_correct", kind="stable")
+    low, high = ordered.iloc[0], ordered.iloc[-1]
+    times = high["usd_per_correct"] / low["usd_per_correct"]
+    title = f"A correct decision costs from {low['usd_per_correct']:.2g} USD ({low['arm']}) "
+    title += f"to {high['usd_per_correct']:.2g} USD ({high['arm']}, {times:.0f} times as much)"
+    best = priced.loc[priced["accuracy"].idxmax()]
+    return title + f"; the most accurate is {best['arm']}, {best['correct']:.0f} of {best['n']:.0f}"
+
+
+def errors(taxonomy: pd.DataFrame, study: Study, *, standing: str) -> Figure:
+    """Decisions on the answerable questions by kind, one stacked bar an arm, numbers inside."""
+    part = taxonomy[taxonomy["questions"] == "answerable"].reset_index(drop=True)
+    small = part[[study.arms[arm].model == "small" for arm in part["arm"]]]
+    wrong = {kind: int(small[kind].sum()) for kind in KINDS if kind != "right"}
+    title = "How do the arms err? No arm has been run yet"
+    if total := sum(wrong.values()):
+        most = max(wrong, key=lambda kind: wrong[kind])
+        title = (
+            f"When the small model errs, it mostly chooses {_CHOICE[most]}: {wrong[most]} of {total} wrong decisions; "
+            f"the superseded decision: {wrong['superseded']}"
+        )
+    with styled():
+        high = ROW * max(len(part), 1)
+        sheet = Sheet(room=high + 0.75, title=title, standing=standing,
+                      note="Answerable questions, one decision each (plurality of the samples). " + _priced(study))  # fmt: skip
+        axes = sheet.panel(GUTTER, WIDTH - GUTTER - 0.35, bottom=sheet.bottom + 0.32, height=high)
+        _names(sheet, part, study, bottom=sheet.bottom + 0.32)
+        axes.set_ylim(max(len(part), 1) - 0.5, -0.5)
+        axes.set_yticks([])
+        for row, arm in enumerate(part.to_dict("records")):
+            _stack(axes, row, arm)
+        axes.set_xlim(0, 1)
+        axes.xaxis.set_major_formatter(PercentFormatter(1))
+        axes.spines["left"].set_visible(False)
+        _key(sheet, [(words, colour, hatch) for words, colour, hatch, _ in KINDS.values()])
+    return sheet.figure
+
+
+_CHOICE = {"insufficient": "“insufficient information”", "superseded": "the superseded decision",
+           "other": "another wrong option", "unparseable": "no letter at all"}  # fmt: skip
+
+
+def _stack(axes: Axes, row: int, arm: dict[str, Any]) -> None:
+    left = 0.0
+    for kind, (_, colour, hatch, ink) in KINDS.items():
+        share = arm[kind] / arm["n"]
+        if share:
+            axes.barh(row, share, left=left, height=0.72, color=colour, hatch=hatch, edgecolor="white", linewidth=0.8)
+            back = {"facecolor": colour, "edgecolor": "none", "pad": 1.2} if hatch else None
+            axes.text(left + share / 2, row, str(arm[kind]), ha="center", va="center", fontsize=7.5, color=ink,
+                      bbox=back)  # fmt: skip
+        left += share
+
+
+def _key(sheet: Sheet, kinds: list[tuple[str, str, str]]) -> None:
+    """What the parts of the bars are, in their order, above the first bar."""
+    axes = sheet.panel(GUTTER, WIDTH - GUTTER - 0.35, bottom=sheet.top - 0.25, height=0.2)
+    axes.set_axis_off()
+    axes.set_xlim(0, WIDTH - GUTTER - 0.35)
+    axes.set_ylim(0, 1)
+    x = 0.0
+    for words, colour, hatch in kinds:
+        axes.barh(0.5, 0.16, left=x, height=0.7, color=colour, hatch=hatch, edgecolor="white", linewidth=0.5)
+        axes.text(x + 0.22, 0.5, words, va="center", fontsize=8)
+        x += 0.42 + 0.075 * len(words)
+
+
+def stability(table: pd.DataFrame, study: Study, *, standing: str) -> Figure:
+    """Unanimous decisions and mean agreement by arm; beside it the share of the most chosen position."""
+    run = table[table["n"] > 0].reset_index(drop=True)
+    title = "Do the samples agree? No arm has been run yet"
+    if len(run):
+        top, low = run.loc[run["unanimous_share"].idxmax()], run.loc[run["unanimous_share"].idxmin()]
+        title = (
+            f"All samples agree most often in {top['arm']} ({top['unanimous']} of {top['n']} questions) "
+            f"and least in {low['arm']} ({low['unanimous']} of {low['n']})"
+        )
+    turned = study.sampling.option_order == "rotate"
+    note = (
+        "The options rotate over the samples, so a model that follows the position cannot be unanimous: not comparable "
+        "with unanimity under a fixed order." if turned else "The options stand in a fixed order."
+    )
+    with styled():
+        high = ROW * max(len(run), 1)
+        sheet = Sheet(room=high + 0.95, title=title, standing=standing, note=note)
+        bottom = sheet.bottom + 0.5
+        _names(sheet, run, study, bottom=bottom)
+        left = sheet.panel(GUTTER, 2.6, bottom=bottom, height=high)
+        right = sheet.panel(GUTTER + 3.35, 1.9, bottom=bottom, height=high)
+        for axes in (left, right):
+            rows(axes, max(len(run), 1))
+            axes.set_xlim(0, 1.02)
+            axes.xaxis.set_major_formatter(PercentFormatter(1))
+        right.axvline(CHANCE, color=SOFT, linewidth=0.7, linestyle=(0, (4, 3)), zorder=0)
+        for row, arm in enumerate(run.to_dict("records")):
+            colour = family_colour(study, arm["arm"])
+            left.barh(row, arm["unanimous_share"], height=0.5, color=colour)
+            left.plot(arm["mean_agreement"], row, "D", color=INK, markersize=4, markerfacecolor="white", zorder=3)
+            left.text(1.05, row, f"{arm['unanimous']}/{arm['n']}", va="center", fontsize=7.5)
+            right.plot(arm["largest_position_share"], row, "o", color=colour, markersize=5)
+        left.set_title("bar: unanimous questions, ◇ mean agreement", loc="left", fontsize=8.5)
+        right.set_title("most chosen position", loc="left", fontsize=8.5)
+        right.set_xlabel("share of replies (dashed: no preference)")
+        left.set_xlabel("share of questions / of valid samples")
+    return sheet.figure
+
+
+def _names(sheet: Sheet, arms: pd.DataFrame, study: Study, *, bottom: float) -> None:
+    """The arms' names in the left gutter, one a row."""
+    axes = sheet.panel(0.12, GUTTER - 0.2, bottom=bottom, height=ROW * max(len(arms), 1))
+    axes.set_axis_off()
+    axes.set_xlim(0, GUTTER - 0.2)
+    axes.set_ylim(max(len(arms), 1) - 0.5, -0.5)
+    for row, arm in enumerate(arms["arm"]):
+        name, given = arm_label(study, arm).split("  ", 1)
+        axes.text(0, row, name, va="center", fontsize=8.5, weight="bold", color=family_colour(study, arm))
+        axes.text(0.38, row, given.replace("  ", ", "), va="center", fontsize=8, color=INK)
+
+
+def _short(reason: str | None, width: int) -> str:
+    return textwrap.shorten(reason or "", width, placeholder=" …")
+
+
+def _priced(study: Study) -> str:
+    """Which list prices stand for local models."""
+    stand_in = {(m.model, m.price_as) for m in study.models.values() if m.price_as and m.price_as != m.model}
+    if not stand_in:
+        return ""
+    return "Local models are priced by a stand-in's list price: " + "; ".join(
+        f"{model} as {priced}" for model, priced in sorted(stand_in)
+    ) + "."  # fmt: skip
+
+
+def missing_arms(arms: pd.DataFrame) -> str:
+    """The arms without any decision, each with its reason, as one sentence; "" when there are none."""
+    by_reason: dict[str, list[str]] = {}
+    for arm in arms.to_dict("records"):
+        if not arm["n"]:
+            by_reason.setdefault(arm["reason"] or "no decision", []).append(arm["arm"])
+    told = "; ".join(f"{', '.join(names)}: {reason}" for reason, names in by_reason.items())
+    return f"Not drawn: {told}." if told else ""

@@ -1,0 +1,194 @@
+"""Record a run: open the models, show what it may cost, ask, write `runs/<run>/`.
+
+`calls.jsonl` is the ledger; `run.json` beside it says what the ledger cannot: language, models and
+engine, the freeze that it ran under, and why arms were not run. Source: shared design, sections 5, 7.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import datetime
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Callable, Collection, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from lib import config, models, paths, prices, run
+from lib.arms import Material
+from lib.ledger import Ledger
+from lib.prices import Tokens
+from lib.run import Cell
+from lib.schema import Call, Question, sha256
+
+PILOT_KS = (3, 5, 10, 15)
+FREE = {"local", "stub", "gate", "replay"}  # providers that send no bill
+BYTES_PER_TOKEN = 2.5  # a low guess, so that estimates are high
+
+
+class BudgetReached(RuntimeError):
+    """The next call could exceed `max_cost_usd`; everything before it is recorded."""
+
+
+def pilot_materials(material: Material) -> dict[str, Material]:
+    """One arm per k, named pilot-k<k>: the hybrid's first k chunks for the small model."""
+    study, varied = material.study, {}
+    for k in PILOT_KS:
+        name = f"pilot-k{k}"
+        arm = config.Arm(model="small", context="hybrid")
+        retrieval = dataclasses.replace(study.retrieval, k=k, pool=max(k, study.retrieval.pool))
+        varied[name] = dataclasses.replace(
+            material, study=dataclasses.replace(study, arms={name: arm}, retrieval=retrieval)
+        )
+    return varied
+
+
+def estimate_usd(cells: Sequence[Cell], material: Material, *, paid_only: bool) -> float:
+    """What these cells cost at most at the cold list price; prompts are measured, tokens guessed high."""
+    listed, today, total = prices.load(), datetime.datetime.now(datetime.UTC).date(), 0.0
+    measured: dict[tuple[str, str], int] = {}
+    for cell in cells:
+        model = material.study.models[material.study.arms[cell.arm].model]
+        if paid_only and model.provider in FREE:
+            continue
+        if (cell.arm, cell.question.id) not in measured:
+            prompt = run.prompt_of(cell, material)
+            measured[cell.arm, cell.question.id] = len("".join(prompt[:3]).encode()) if prompt else 0
+        tokens = Tokens(
+            input_tokens=int(measured[cell.arm, cell.question.id] / BYTES_PER_TOKEN),
+            output_tokens=material.study.sampling.max_tokens,
+        )
+        total += listed.cost_usd(tokens, priced_as=model.priced_as, on=today, nominal=True)
+    return total
+
+
+def record(
+    material: Material,
+    cells: Sequence[Cell],
+    *,
+    name: str,
+    frozen_sha256: str | None,
+    progress: Callable[[Call | None], None] = lambda call: None,
+    opener: Callable[..., models.Model] = models.open_model,
+) -> dict[str, str]:
+    """Ask every cell that the ledger of run `name` lacks; returns the arms that were not run, with reasons.
+
+    Raises:
+        BudgetReached: before a paid call that could exceed the study's `max_cost_usd`.
+        LedgerError: another process writes this ledger, or it is damaged.
+    """
+    study, folder = material.study, material.study.path("runs", name)
+    not_run: dict[str, str] = {}
+    with contextlib.ExitStack() as stack:
+        ledger = stack.enter_context(Ledger(folder / "calls.jsonl"))
+        opened: dict[str, models.Model | models.NotAvailable] = {}
+        for role in dict.fromkeys(study.arms[cell.arm].model for cell in cells):
+            try:
+                opened[role] = stack.enter_context(opener(study.models[role]))
+            except models.NotAvailable as reason:
+                opened[role] = reason
+        head = _head(material, name, opened, frozen_sha256)
+        _write(folder / "run.json", head, not_run, asked=())
+        try:
+            for call in _within_budget(run.execute(cells, material, ledger, opened, run=name, not_run=not_run), study):
+                progress(call)
+        finally:
+            _write(folder / "run.json", head, not_run, asked={cell.arm for cell in cells})
+    return not_run
+
+
+def _within_budget(calls: Iterator[Call | None], study: config.Study) -> Iterator[Call | None]:
+    """The calls, until what was spent on paid ones reaches the limit."""
+    listed, spent = prices.load(), 0.0
+    by_name = {model.model: model for model in study.models.values()}
+    for call in calls:
+        yield call
+        if call is None or call.provider in FREE or call.model is None:
+            continue
+        day = datetime.date.fromisoformat(call.started_at[:10])
+        spent += listed.cost_usd(call, priced_as=by_name[call.model].priced_as, on=day, nominal=False)
+        if study.max_cost_usd is not None and spent >= study.max_cost_usd:
+            raise BudgetReached(f"spent {spent:.4f} USD of max_cost_usd = {study.max_cost_usd}")
+
+
+def _head(
+    material: Material, name: str, opened: dict[str, models.Model | models.NotAvailable], frozen_sha256: str | None
+) -> dict[str, Any]:
+    study = material.study
+    return {
+        "run": name,
+        "study": study.study,
+        "language": material.language,
+        "frozen_sha256": frozen_sha256,
+        "commit": _commit(),
+        "started_at": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+        "machine": {"cpu": _cpu(), "cores": os.cpu_count(), "system": platform.system()},
+        "models": {
+            role: {"provider": study.models[role].provider, "model": study.models[role].model}
+            | ({} if isinstance(model, models.NotAvailable) else model.details)
+            for role, model in opened.items()
+        },
+    }
+
+
+def _write(path: Path, head: dict[str, Any], not_run: dict[str, str], *, asked: Collection[str]) -> None:
+    """The head of the first session stays; later sessions of the same run are listed under `resumed`.
+
+    A reason of an earlier session goes when its arm was `asked` again and could be run.
+    """
+    data = json.loads(path.read_text(encoding="utf-8")) if path.exists() else dict(head)
+    if data["started_at"] != head["started_at"]:
+        others = [item for item in data.get("resumed", []) if item["started_at"] != head["started_at"]]
+        data["resumed"] = [*others, {key: head[key] for key in ("started_at", "commit", "machine", "models")}]
+    earlier = {arm: why for arm, why in data.get("not_run", {}).items() if arm not in asked}
+    data["not_run"] = earlier | not_run
+    scratch = path.with_suffix(".json.part")
+    scratch.write_text(json.dumps(data, indent=2, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n")
+    scratch.replace(path)
+
+
+def frozen_sha256(study: config.Study) -> str | None:
+    """The hash of the freeze that a run is made under, or None without one."""
+    path = study.path("FROZEN.sha256")
+    return sha256(path.read_text(encoding="utf-8")) if path.exists() else None
+
+
+def _commit() -> str | None:
+    try:
+        found = subprocess.run(
+            ["git", "rev-parse", "HEAD"], cwd=paths.ROOT, capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return found.stdout.strip()
+
+
+def _cpu() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def mismatches(material: Material, asked: Sequence[Question], calls: Sequence[Call]) -> list[str]:
+    """Recorded calls whose prompt, rebuilt from lake and study, does not hash to what was recorded."""
+    cells = {
+        (cell.arm, cell.question.id, cell.sample): cell for cell in run.plan(material, asked)
+    }
+    rebuilt = {where: run.prompt_of(cell, material) for where, cell in cells.items()}
+    faults = []
+    for call in calls:
+        where = (call.arm, call.question, call.sample)
+        if call.role != "answer":
+            continue
+        if where not in cells:
+            faults.append(f"{call.arm} {call.question} sample {call.sample}: not in the plan")
+        elif run.key(cells[where], rebuilt[where], material) != call.call:
+            faults.append(f"{call.arm} {call.question} sample {call.sample}: the rebuilt prompt is another one")
+    return faults

@@ -1,0 +1,161 @@
+"""Results: the analysis of a study from what stands on disk, the same for notebooks and command line.
+
+Reads study.toml, questions.jsonl, the ledgers of one run with the `run.json` beside them, the freeze
+and the price list; no lake and no model. The bootstrap is drawn from the study's seed, so that every
+reader gets the same numbers. Nothing is computed here: see `lib/analyse.py`.
+"""
+
+from __future__ import annotations
+
+import glob
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from math import fsum, inf
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from lib import config, freeze, ledger, prices, published, questions, tables
+from lib.analyse import REPLICATES, Analysis, analyse
+from lib.cells import AnalysisError
+from lib.companions import wilson
+from lib.config import Study
+from lib.schema import LETTERS, Call
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FEWEST = 60  # below so many test questions a study shows the method and settles nothing
+DECISION = (
+    "arm", "question", "block", "stratum", "pilot", "letter", "outcome",
+    *(f"votes_{letter}" for letter in LETTERS), "unanimous", "nominal_usd",
+)  # fmt: skip
+TRADEOFF = (
+    "arm", "n", "correct", "accuracy", "accuracy_low", "accuracy_high", "usd_per_decision", "usd_per_correct",
+)  # fmt: skip
+
+
+class Recorded(NamedTuple):
+    """The rows of one or more ledgers, and why arms were not run (arm -> reason)."""
+
+    calls: list[Call]
+    not_run: dict[str, str]
+
+
+def load(
+    study: Study | str | Path, *, runs: str | None = None, calls: str | None = None, replicates: int = REPLICATES
+) -> Analysis:
+    """The analysis of a study.
+
+    Args:
+        study: a study, its name, or its folder.
+        runs: the run whose ledger is analysed (default: main-<language>); without a ledger every
+            arm is missing, which is a result too.
+        calls: a glob of other ledgers, instead of `runs`.
+        replicates: of the bootstrap.
+
+    Raises:
+        AnalysisError: `calls` matches nothing, or see `analyse`.
+        LedgerError, RowError, PriceError: a file that cannot be used.
+    """
+    loaded = study if isinstance(study, Study) else config.load(study)
+    recorded = read(ledgers(loaded, runs=runs, calls=calls))
+    return analyse(
+        loaded,
+        questions.load(loaded),
+        recorded.calls,
+        rng=np.random.default_rng(loaded.seed),
+        prices=prices.load(),
+        replicates=replicates,
+        not_run={arm: reason for arm, reason in recorded.not_run.items() if arm in loaded.arms},
+        exploratory=unfrozen(loaded),
+        printed=published.read(),
+    )
+
+
+def ledgers(study: Study, *, runs: str | None = None, calls: str | None = None) -> list[Path]:
+    """The ledgers that `load` reads, in the order of their names.
+
+    Raises:
+        AnalysisError: `calls` matches no file.
+    """
+    if calls is not None:
+        found = sorted(Path(name) for name in glob.glob(calls, recursive=True))
+        if not found:
+            raise AnalysisError(f"no ledger matches {calls!r}")
+        return found
+    path = study.path("runs", runs or f"main-{study.language}", "calls.jsonl")
+    return [path] if path.is_file() else []
+
+
+def read(paths: Iterable[Path]) -> Recorded:
+    """The rows of these ledgers, and the `not_run` of the `run.json` beside each."""
+    given = list(paths)
+    reasons: dict[str, str] = {}
+    for folder in dict.fromkeys(path.parent for path in given):
+        if (folder / "run.json").is_file():
+            reasons |= json.loads((folder / "run.json").read_text(encoding="utf-8")).get("not_run", {})
+    return Recorded(ledger.read_all(given) if given else [], reasons)
+
+
+def unfrozen(study: Study) -> list[str]:
+    """Why nothing of this study confirms anything: what the freeze does not hold, without today's date."""
+    return [problem.split("; to declare it", 1)[0] for problem in freeze.verify(study.folder).problems]
+
+
+def standing(n: int, exploratory: Sequence[str]) -> str:
+    """What every table and figure says of itself: "EXPLORATORY · demonstration, n = 24".
+
+    >>> standing(120, [])
+    'n = 120'
+    """
+    words = ["EXPLORATORY"] if exploratory else []
+    return " · ".join([*words, f"demonstration, n = {n}" if n < FEWEST else f"n = {n}"])
+
+
+def decisions(analysis: Analysis) -> pd.DataFrame:
+    """One row an arm and question: the vote, what it amounts to, what it cost; the ground of every count."""
+    import pandas as pd
+
+    rows = [
+        {
+            "arm": arm,
+            "question": found.question.id,
+            "block": found.question.block,
+            "stratum": found.question.stratum,
+            "pilot": found.question.pilot,
+            "letter": found.vote.letter,
+            "outcome": found.outcome,
+            **{f"votes_{letter}": count for letter, count in zip(LETTERS, found.vote.votes, strict=True)},
+            "unanimous": found.unanimous,
+            "nominal_usd": found.cost.nominal_usd,
+        }
+        for arm, score in analysis.scores.items()
+        for found in score.decisions
+    ]
+    return pd.DataFrame(rows, columns=pd.Index(DECISION))
+
+
+def tradeoff(decided: pd.DataFrame) -> pd.DataFrame:
+    """One row an arm, over the answerable questions, which every arm was asked: accuracy and its price.
+
+    `usd_per_correct` is infinite without a right decision. `decided` is from `decisions`.
+    """
+    import pandas as pd
+
+    rows = []
+    for arm, part in decided[decided["block"] != "unanswerable"].groupby("arm", sort=False):
+        n, right = len(part), int((part["outcome"] == "right").sum())
+        spent = fsum(part["nominal_usd"])
+        low, high = wilson(right, n)
+        row = {"arm": arm, "n": n, "correct": right, "accuracy": right / n, "accuracy_low": low, "accuracy_high": high}
+        rows.append(row | {"usd_per_decision": spent / n, "usd_per_correct": spent / right if right else inf})
+    return pd.DataFrame(rows, columns=pd.Index(TRADEOFF))
+
+
+def write(frames: Mapping[str, pd.DataFrame], study: Study, *, prefix: str, says: str) -> list[Path]:
+    """Tables as CSV in the study's folder `tables`; their last column is what `standing` says of them."""
+    return tables.write(
+        {name: frame.assign(standing=says) for name, frame in frames.items()}, study.path("tables"), prefix=prefix
+    )

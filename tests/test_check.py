@@ -1,0 +1,137 @@
+"""Check: all faults at once, each with its file and line; a sound study has none."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import fakes
+import pytest
+
+from lib import cards as cards_
+from lib import check, config, giveaways, graph, jsonl, paths
+from lib import questions as questions_
+
+LAKE = fakes.made_lake()
+F1, F2, F3, F4, G1 = fakes.QUESTIONS
+K1, K2, K3, K4, K5, K6 = fakes.CARDS
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(paths, "BUILD", tmp_path / "build")
+    return tmp_path / "samovar"
+
+
+def faults(folder, *, cards=fakes.CARDS, questions=fakes.QUESTIONS) -> list[tuple[str, int, str]]:
+    study = fakes.study_folder(folder, cards=cards, questions=questions)
+    return [(fault.file.name, fault.line, fault.what) for fault in check.faults(study, LAKE)]
+
+
+def with_card(card, /, **change) -> list:
+    return [dataclasses.replace(c, **change) if c is card else c for c in fakes.CARDS]
+
+
+def with_question(question, /, **change) -> list:
+    return [dataclasses.replace(q, **change) if q is question else q for q in fakes.QUESTIONS]
+
+
+def test_a_sound_study_has_no_fault(folder):
+    assert faults(folder) == []
+
+
+def test_the_committed_study_has_no_fault_that_needs_no_lake():
+    """Its lake needs the network; everything about it that does not is checked here."""
+    study = config.load("pytest-small")
+    cards, asked = cards_.load(study), questions_.load(study)
+    assert list(graph.faults(cards)) == []
+    assert [what for q in asked for what in giveaways.of_question(q)] == []
+    assert list(giveaways.of_bank(asked, study.seed)) == []
+    assert all(card.verified for card in cards)
+
+
+def test_lines_that_do_not_parse_are_all_told_and_the_others_still_checked(folder):
+    study = fakes.study_folder(folder, cards=with_card(K2, verified=False))
+    lines = study.path("cards.jsonl").read_text().splitlines()
+    lines[0] = "{not json"
+    lines[3] = json.dumps(json.loads(lines[3]) | {"colour": "red"})
+    lines.insert(5, "")
+    study.path("cards.jsonl").write_text("\n".join(lines) + "\n")
+    found = [(fault.line, fault.what) for fault in check.faults(study, LAKE) if fault.file.name == "cards.jsonl"]
+    assert [line for line, _ in found] == [1, 2, 2, 3, 4, 5, 6]
+    assert found[0][1].startswith("not JSON")
+    assert "k2: verified is false" in found[1][1]
+    assert "supersedes 'k1', which is no card" in found[2][1]
+    assert "k3: status superseded, but no card names it" in found[3][1]
+    assert "unknown field 'colour'" in found[4][1]
+    assert "supersedes 'k4', which is no card" in found[5][1]
+    assert found[6][1].startswith("not JSON")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"), [(None, "there is no such file"), (b"", "there is no line"), (b"\xff\n", "not UTF-8 at byte 0")]
+)
+def test_a_file_that_cannot_be_read_is_a_fault_of_the_whole_file(folder, content, said):
+    study = fakes.study_folder(folder)
+    study.path("questions.jsonl").unlink() if content is None else study.path("questions.jsonl").write_bytes(content)
+    (fault,) = check.faults(study, LAKE)
+    assert (fault.file, fault.line) == (study.path("questions.jsonl"), 0)
+    assert said in fault.what
+    assert str(fault) == f"{fault.file}: {fault.what}"
+
+
+def test_ids_used_twice_are_told_at_the_second_line(folder):
+    found = faults(folder, cards=[*fakes.CARDS, K6], questions=[*fakes.QUESTIONS, dataclasses.replace(F4, id="f1")])
+    assert ("cards.jsonl", 7, "k6: the id is used in line 6 already") in found
+    assert ("questions.jsonl", 6, "f1: the id is used in line 1 already") in found
+
+
+def test_equal_questions_are_told_whatever_their_marks_and_case(folder):
+    twin = dataclasses.replace(F4, id="f9", question=fakes.Bilingual("Outra coisa?", "HOW often does the bell sound"))
+    found = faults(folder, questions=[*fakes.QUESTIONS, twin])
+    assert ("questions.jsonl", 6, "f9: en: the same question as f1 in line 1") in found
+
+
+def test_giveaways_are_faults_of_the_question_and_of_the_bank(folder):
+    told = dataclasses.replace(F1, question=fakes.Bilingual(F1.question.pt, "Does the bell sound two times?"))
+    more = dataclasses.replace(F1.options[0], en="Two times and more")
+    longest = [
+        dataclasses.replace(told, id=f"n{number}", options=(more, *F1.options[1:]))
+        for number in range(5)
+    ]
+    found = faults(folder, questions=[told, *longest])
+    assert any((name, line) == ("questions.jsonl", 1) and "gives the answer away" in what for name, line, what in found)
+    assert any((name, line) == ("questions.jsonl", 0) and "bank main: en: the answer is the longest" in what
+               for name, line, what in found)  # fmt: skip
+
+
+def test_all_faults_come_at_once_in_the_order_of_files_and_lines(folder):
+    found = faults(
+        folder,
+        cards=[dataclasses.replace(card, verified=False) for card in fakes.CARDS],
+        questions=[dataclasses.replace(q, pilot=True, split="calibration") for q in fakes.QUESTIONS],
+    )
+    assert [(name, line) for name, line, _ in found] == [
+        *(("cards.jsonl", line) for line in range(1, 7)), *(("questions.jsonl", line) for line in range(1, 6))
+    ]  # fmt: skip
+
+
+def test_the_report_prints_faults_counts_and_the_sum(folder):
+    fakes.study_folder(folder, cards=with_card(K6, verified=False))
+    said: list[str] = []
+    assert check.report(folder, say=said.append) == 1
+    assert said == [
+        f"{folder}/cards.jsonl:6: k6: verified is false: a person must check it against its sources first",
+        "cards: 6 (1 context, 2 current, 3 superseded)",
+        "test questions: 4 (2 common, 1 silent conflict, 1 unanswerable; 0 of them pilot)",
+        "calibration questions: 1 (1 announced conflict; 0 of them pilot)",
+        "samovar: 1 faults",
+    ]
+
+
+def test_the_report_of_a_sound_study_is_clean(folder):
+    fakes.study_folder(folder)
+    said: list[str] = []
+    assert check.report(folder, say=said.append) == 0
+    assert said[-1] == "samovar: no fault"
+    assert jsonl.read(folder / "cards.jsonl", fakes.Card) == list(fakes.CARDS)
