@@ -34,6 +34,7 @@ ENVIRONMENT = {
     "SOURCE_DATE_EPOCH": "0",
     "TQDM_DISABLE": "1",
 }
+START_TIMEOUT_S = 600  # a kernel that starts while a model answers on the same two cores takes a minute
 
 
 class BookError(RuntimeError):
@@ -128,7 +129,14 @@ def execute(notebook: Path, folder: Path, *, root: Path = paths.ROOT) -> str:
     study = folder.name if folder.parent == root / "data/studies" else str(folder)
     try:
         papermill.execute_notebook(
-            notebook, scratch, parameters={"study": study}, cwd=root, kernel_name="python3", progress_bar=False
+            notebook,
+            scratch,
+            parameters={"study": study},
+            cwd=root,
+            kernel_name="python3",
+            progress_bar=False,
+            start_timeout=START_TIMEOUT_S,
+            extra_arguments=["--IPKernelApp.log_level=40"],  # not its advice on transports
         )
     except papermill.PapermillExecutionError as fault:
         where = f"{notebook.name}, cell {fault.cell_index + 1}"

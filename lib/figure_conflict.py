@@ -11,7 +11,7 @@ from matplotlib.patches import Rectangle
 
 from lib import questions
 from lib.config import Study
-from lib.figure_style import FAINT, INK, SOFT, WIDTH, Sheet, arm_label, family_colour, styled
+from lib.figure_style import FAINT, INK, SOFT, WIDTH, Sheet, arm_label, family, join, styled
 from lib.figures import GUTTER, KINDS, ROW
 from lib.schema import LETTERS, Question
 
@@ -19,7 +19,7 @@ SIGNS = {"right": "✓", "superseded": "old", "insufficient": "?", "other": "×"
 ROLES = {"answer": "in force", "superseded": "superseded", "distractor": "never held", "abstain": "abstain"}
 
 
-def conflict(decided: pd.DataFrame, study: Study, *, standing: str) -> Figure:
+def conflict(decided: pd.DataFrame, study: Study, *, standing: str, not_shown: str = "") -> Figure:
     """Arms by conflict questions, a sign and a colour each. `decided` is `results.decisions`."""
     part = decided[decided["block"] == "conflict"]
     columns = part.drop_duplicates("question").sort_values(["stratum", "question"], ascending=[False, True])
@@ -28,19 +28,21 @@ def conflict(decided: pd.DataFrame, study: Study, *, standing: str) -> Figure:
     right = part[part["outcome"] == "right"].groupby("arm")["question"].count()
     title = "Conflict questions: no arm has been run yet"
     if len(part):
-        best = max(arms, key=lambda arm: int(right.get(arm, 0)))
+        most = max(int(right.get(arm, 0)) for arm in arms)
+        best = [arm for arm in arms if right.get(arm, 0) == most]
+        who = f"{join(best)} {'follows' if len(best) == 1 else 'follow'}" if len(best) <= 4 else f"{len(best)} arms follow"
         title = (
-            f"Where a decision was replaced, {best} follows the one in force {right.get(best, 0)} of {len(names)} times; "
+            f"Where a decision was replaced, {who} the one in force {most} of {len(names)} times; "
             f"the superseded one was chosen {len(fell)} of {len(part)} times"
         )
     with styled():
         high = ROW * max(len(arms), 1)
-        sheet = Sheet(room=high + 0.95, title=title, standing=standing,
+        sheet = Sheet(room=high + 0.72, title=title, standing=standing,
                       note="✓ the decision in force · old: the superseded one · ? “insufficient” although there is an "
                       "answer · × another option · – no letter. Silent: the newer text does not mention the older "
-                      "decision; announced: it does. Numbers at the right: ✓ of all.")  # fmt: skip
+                      f"decision; announced: it does. {not_shown}")  # fmt: skip
         bottom = sheet.bottom + 0.12
-        width = min(0.62, (WIDTH - GUTTER - 0.75) / max(len(names), 1))
+        width = min(0.76, (WIDTH - GUTTER - 0.75) / max(len(names), 1))
         axes = sheet.panel(GUTTER, width * max(len(names), 1), bottom=bottom, height=high)
         _gutter(sheet, arms, study, bottom)
         axes.set_axis_off()
@@ -82,7 +84,7 @@ def pick(decided: pd.DataFrame) -> str | None:
     return min(divided, key=lambda name: (-divided[name][0], -divided[name][1], name))
 
 
-def worked(decided: pd.DataFrame, question: Question, study: Study, *, standing: str) -> Figure:
+def worked(decided: pd.DataFrame, question: Question, study: Study, *, standing: str, not_shown: str = "") -> Figure:
     """One conflict question: its options, and for every arm the samples that chose each letter.
 
     The texts are the study's own; no sentence of the lake is shown.
@@ -101,22 +103,24 @@ def worked(decided: pd.DataFrame, question: Question, study: Study, *, standing:
     )
     asked = textwrap.wrap(question.question[language], 105)
     texts = [textwrap.wrap(options[order[place]], 84) for place in range(4)]
-    lines = sum(len(text) for text in texts)
-    head = 0.18 * len(asked) + 0.18 * lines + 0.05 * 4 + 0.25
+    head = 0.18 * len(asked) + 0.16 * sum(len(text) for text in texts) + 0.3
     with styled():
-        sheet = Sheet(room=head + ROW * max(len(part), 1) + 0.62, title=title, standing=standing,
+        sheet = Sheet(room=head + ROW * max(len(part), 1) + 0.5, title=title, standing=standing,
                       note="Numbers: samples that chose the letter, in the canonical lettering; the framed one is the "
-                      "arm's decision. Options are the study's own words.")  # fmt: skip
+                      f"arm's decision. Options are the study's own words. {not_shown}")  # fmt: skip
         y = sheet.top
         sheet.text(0.12, y, "\n".join(asked), va="top", fontsize=9, linespacing=1.25, style="italic")
         y -= 0.18 * len(asked) + 0.1
         for place, letter in enumerate(LETTERS):
             role = role_of[letter]  # type: ignore[index]
-            sheet.text(0.12, y, letter, va="top", weight="bold", fontsize=8.5)
-            sheet.text(0.34, y, "\n".join(texts[place]), va="top", fontsize=8.5, linespacing=1.25)
-            sheet.text(WIDTH - 0.12, y, ROLES[role], va="top", ha="right", fontsize=8, color=SOFT,
+            y -= 0.14
+            sheet.text(0.12, y, letter, va="baseline", weight="bold", fontsize=8.5)
+            sheet.text(0.34, y, texts[place][0], va="baseline", fontsize=8.5)
+            for extra, text in enumerate(texts[place][1:], start=1):
+                sheet.text(0.34, y - 0.16 * extra, text, va="baseline", fontsize=8.5)
+            sheet.text(WIDTH - 0.12, y, ROLES[role], va="baseline", ha="right", fontsize=8, color=SOFT,
                        weight="bold" if letter == right else "normal")  # fmt: skip
-            y -= 0.18 * len(texts[place]) + 0.05
+            y -= 0.16 * (len(texts[place]) - 1) + 0.06
         _ballots(sheet, part, study, right)
     return sheet.figure
 
@@ -152,5 +156,5 @@ def _gutter(sheet: Sheet, arms: list[str], study: Study, bottom: float) -> None:
     for row, arm in enumerate(arms):
         y = bottom + ROW * (len(arms) - row - 0.5)
         name, given = arm_label(study, arm).split("  ", 1)
-        sheet.text(0.12, y, name, va="center", weight="bold", fontsize=8.5, color=family_colour(study, arm))
+        sheet.text(0.12, y, name, va="center", weight="bold", fontsize=8.5, color=family(study, arm)[1])
         sheet.text(0.5, y, given.replace("  ", ", "), va="center", fontsize=8)

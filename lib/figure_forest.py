@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from math import isfinite
 from typing import Any
 
@@ -10,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from lib.figure_style import BLUE, INK, SOFT, VERMILLION, WIDTH, Sheet, styled
+from lib.figure_style import BLUE, INK, SOFT, VERMILLION, Sheet, decimal, styled
 
 ROW = 0.56  # inches a criterion
 SHADE = "#e4f0ea"  # where the criterion is met
@@ -31,9 +32,9 @@ def forest(hypotheses: pd.DataFrame, *, standing: str) -> Figure:
         f"{verdicts[name]} {name}"
         for name in ("supported", "refuted", "inconclusive", "not computable") if name in verdicts
     )  # fmt: skip
-    title = f"Of {sum(verdicts)} pre-registered hypotheses: {said}" if said else "No hypotheses are defined"
+    title = f"Of {sum(verdicts)} hypotheses: {said}" if said else "No hypotheses are defined"
     with styled():
-        sheet = Sheet(room=ROW * max(len(table), 1) + 0.3, title=title, standing=standing,
+        sheet = Sheet(room=ROW * max(len(table), 1) + 0.12, title=title, standing=standing,
                       note="Point: estimate; line: 95 % percentile interval of a paired bootstrap over questions; shaded: "
                       "where the criterion is met, dashed: its threshold. p: share of replicates in which any "
                       "criterion of the hypothesis fails, corrected by Holm. An arrow: the interval goes on.")  # fmt: skip
@@ -41,58 +42,47 @@ def forest(hypotheses: pd.DataFrame, *, standing: str) -> Figure:
             bottom = sheet.top - 0.1 - ROW * (number + 1)
             _words(sheet, row, bottom)
             if row["estimate"] is None or pd.isna(row["estimate"]):
-                sheet.text(3.55, bottom + 0.33, _why(row), va="center", color=SOFT, fontsize=7.5, linespacing=1.2)
+                sheet.text(3.6, bottom + 0.33, _why(row), va="center", color=SOFT, fontsize=7.5, linespacing=1.2)
                 continue
-            axes = sheet.panel(3.55, 2.35, bottom=bottom + 0.22, height=0.24)
+            axes = sheet.panel(3.6, 2.3, bottom=bottom + 0.22, height=0.24)
             _criterion(axes, row)
     return sheet.figure
 
 
 def _words(sheet: Sheet, row: dict[str, Any], bottom: float) -> None:
     """What is measured at the left, what came out at the right."""
-    treatment = f"best of {row['treatment']}" if ", " in row["treatment"] else row["treatment"]
+    several, picked = ", " in row["treatment"], row["picked"] if isinstance(row["picked"], str) else None
+    treatment = f"the best of {row['treatment']}" if several else row["treatment"].replace("picked", "the picked arm")
+    if picked and (several or row["treatment"] == "picked"):
+        treatment += f" (here {picked})"
     names = {**row, "treatment": treatment}
-    if isinstance(row.get("picked"), str) and (row["treatment"] == "picked" or ", " in row["treatment"]):
-        names["treatment"] = f"best retrieval arm ({row['picked']})" if row["treatment"] != "picked" else row["picked"]
-    elif row["treatment"] == "picked":
-        names["treatment"] = "the picked arm"
     first = row["criterion"] == 1
     if first:
         sheet.text(0.12, bottom + 0.33, row["id"], va="center", weight="bold", fontsize=9)
     sheet.text(0.62, bottom + 0.33, _wrapped(WORDS[row["estimand"]].format(**names)), va="center", fontsize=8,
                linespacing=1.2)  # fmt: skip
     if row["estimate"] is not None and not pd.isna(row["estimate"]):
-        ends = f"[{number(row['ci_low'])}, {number(row['ci_high'])}]"
-        sheet.text(6.05, bottom + 0.40, f"{number(row['estimate'])}  {ends}", va="center", fontsize=7.5)
+        ends = f"[{decimal(row['ci_low'])}, {decimal(row['ci_high'])}]"
+        sheet.text(6.12, bottom + 0.40, f"{decimal(row['estimate'])}  {ends}", va="center", fontsize=7.5)
     if first and not pd.isna(row["p_holm"]):
         strong = row["verdict"] == "supported"
-        sheet.text(6.05, bottom + 0.25, f"{row['verdict']}, p Holm {row['p_holm']:.2g}", va="center", fontsize=7.5,
+        sheet.text(6.12, bottom + 0.25, f"{row['verdict']}, p Holm {_p(row)}", va="center", fontsize=7.5,
                    weight="bold" if strong else "normal",
                    color=VERMILLION if row["verdict"] == "refuted" else INK)  # fmt: skip
 
 
 def _wrapped(text: str) -> str:
-    import textwrap
-
-    return "\n".join(textwrap.wrap(text, 46))
+    return "\n".join(textwrap.wrap(text, 48))
 
 
 def _why(row: dict[str, Any]) -> str:
-    import textwrap
-
     lines = textwrap.wrap(f"{row['verdict']}: {row['reason'] or ''}", 66)
     return "\n".join(lines[:2] + (["…"] if len(lines) > 2 else []))
 
 
-def number(value: float) -> str:
-    """Three significant digits, a real minus sign, ∞ for what has no bound.
-
-    >>> number(-0.12345)
-    '−0.123'
-    """
-    if not isfinite(value):
-        return "∞" if value > 0 else "−∞"
-    return f"{value:.3g}".replace("-", "−")
+def _p(row: dict[str, Any]) -> str:
+    """Holm's p; where no replicate failed, the bound that the add-one p gives."""
+    return f"{row['p_holm']:.2g}" if row["p_holm"] else f"< {row['p_holm_add_one']:.1g}"
 
 
 def _criterion(axes: Axes, row: dict[str, Any]) -> None:
@@ -116,9 +106,6 @@ def _criterion(axes: Axes, row: dict[str, Any]) -> None:
         axes.plot(estimate, 0.5, "o", color=BLUE, markersize=5.5, zorder=3)
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
-    axes.xaxis.set_major_locator(MaxNLocator(4, min_n_ticks=3))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}".replace("-", "−")))
+    axes.xaxis.set_major_locator(MaxNLocator(3, min_n_ticks=2))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: decimal(value) if value else "0"))
     axes.tick_params(axis="x", labelsize=7, length=2, pad=1.5)
-
-
-assert WIDTH >= 8, "the columns of the forest are laid out for this width"

@@ -10,13 +10,15 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from math import isfinite
 from pathlib import Path
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.text import Annotation
+from matplotlib.text import Annotation, Text
 from matplotlib.transforms import Bbox
 
 from lib.config import Study
@@ -25,7 +27,7 @@ WIDTH = 8.0  # inches; text of 8 points stays readable at the 6.5 inches of a pr
 INK, SOFT, FAINT = "#1a1a1a", "#595959", "#d0d0d0"
 ORANGE, SKY, GREEN, BLUE = "#E69F00", "#56B4E9", "#009E73", "#0072B2"
 VERMILLION, PURPLE = "#D55E00", "#CC79A7"
-KICKER, MARGIN, FOOT = 0.24, 0.12, 0.16  # line of standing, outer margin, line of the foot
+KICKER, LINE, MARGIN, FOOT = 0.22, 0.2, 0.12, 0.145  # line of standing, outer margin, line of the foot
 DPI = 160
 STYLE = {
     "font.family": "DejaVu Sans",  # ships with matplotlib
@@ -59,8 +61,18 @@ CONTEXTS = {
     "reranked": "hybrid + reranker",
     "curated": "curated memory",
     "noise": "noise",
-    "superseded": "superseded",
+    "superseded": "stale chunks",
 }
+
+
+FAMILIES = (  # noise and stale chunks count before gold
+    ("question only", SOFT, {"none"}),
+    ("noise or stale chunks", PURPLE, {"noise", "superseded"}),
+    ("gold documents", GREEN, {"gold"}),
+    ("whole lake", ORANGE, {"lake"}),
+    ("search", BLUE, {"vector", "hybrid", "reranked"}),
+    ("curated memory", VERMILLION, {"curated"}),
+)
 
 
 @contextmanager
@@ -79,11 +91,11 @@ class Sheet:
     """
 
     def __init__(self, *, room: float, title: str, standing: str, note: str = "") -> None:
-        lines = textwrap.wrap(title, 78)
-        foot = textwrap.wrap(note, 128)
-        self.bottom = MARGIN + FOOT * len(foot) + (0.06 if foot else 0)
+        lines = balanced(title, 84)
+        foot = textwrap.wrap(note, 140)
+        self.bottom = MARGIN + FOOT * len(foot) + (0.08 if foot else 0)
         self.top = self.bottom + room
-        self.height = self.top + 0.14 + 0.22 * len(lines) + KICKER + MARGIN
+        self.height = self.top + 0.12 + LINE * len(lines) + KICKER + MARGIN
         self.figure = Figure(figsize=(WIDTH, self.height), facecolor="white")
         FigureCanvasAgg(self.figure)
         edge = self.height - MARGIN
@@ -100,6 +112,31 @@ class Sheet:
         """Axes at inches from the lower left corner of the page."""
         box = (left / WIDTH, bottom / self.height, width / WIDTH, height / self.height)
         return self.figure.add_axes(box)
+
+
+def balanced(text: str, width: int) -> list[str]:
+    """Lines of at most `width` characters, no more of them than needed and of about equal length.
+
+    >>> balanced("one two three four", 14)
+    ['one two', 'three four']
+    """
+    lines = textwrap.wrap(text, width)
+    while width > 1 and len(narrower := textwrap.wrap(text, width - 1, break_long_words=False)) == len(lines):
+        if max(map(len, narrower), default=0) > width - 1:
+            break
+        lines, width = narrower, width - 1
+    return lines
+
+
+def decimal(value: float, digits: int = 3) -> str:
+    """A number to some significant digits, never with an exponent, with a real minus sign.
+
+    >>> decimal(-0.0000385)
+    '−0.0000385'
+    """
+    if not isfinite(value):
+        return "∞" if value > 0 else "−∞"
+    return np.format_float_positional(value, digits, fractional=False, trim="-").replace("-", "−")
 
 
 def save(figure: Figure, folder: Path, name: str) -> Path:
@@ -119,19 +156,13 @@ def arm_label(study: Study, arm: str) -> str:
     setting = study.arms[arm]
     given = ", then ".join(CONTEXTS[name] for name in setting.contexts)
     others = [f"{setting.model} model"] if setting.model != "small" else []
-    return "  ".join([arm, ", ".join([given + (" behind a gate" if setting.gate else ""), *others])])
+    return "  ".join([arm, ", ".join([given + (", gated" if setting.gate else ""), *others])])
 
 
-def family_colour(study: Study, arm: str) -> str:
-    """The colour of what an arm is given; noise and superseded material count before gold."""
+def family(study: Study, arm: str) -> tuple[str, str]:
+    """What an arm is given, as one of FAMILIES' words and its colour."""
     given = set(study.arms[arm].contexts)
-    for names, colour in (
-        ({"noise", "superseded"}, PURPLE), ({"curated"}, VERMILLION), ({"vector", "hybrid", "reranked"}, BLUE),
-        ({"lake"}, ORANGE), ({"gold"}, GREEN),
-    ):  # fmt: skip
-        if given & names:
-            return colour
-    return SOFT
+    return next((words, colour) for words, colour, names in FAMILIES if given & names)
 
 
 def rows(axes: Axes, count: int) -> None:
@@ -143,15 +174,33 @@ def rows(axes: Axes, count: int) -> None:
     axes.spines["left"].set_visible(False)
 
 
-def plural(count: int, noun: str) -> str:
-    """"1 arm", "2 arms".
+def key(axes: Axes, kinds: Sequence[tuple[str, str, str]]) -> None:
+    """Swatches with words (words, colour, hatch) in a row above a panel."""
+    box = axes.get_position()
+    width = box.width * WIDTH
+    line = axes.figure.add_axes((box.x0, box.y1 + 0.06 / _height(axes), box.width, 0.2 / _height(axes)))  # type: ignore[union-attr]
+    line.set_axis_off()
+    line.set_xlim(0, width)
+    line.set_ylim(0, 1)
+    x = 0.0
+    for words, colour, hatch in kinds:
+        line.barh(0.5, 0.15, left=x, align="center", height=0.7, color=colour, hatch=hatch, edgecolor="white",
+                  linewidth=0.5)  # fmt: skip
+        line.text(x + 0.2, 0.5, words, va="center", fontsize=8)
+        x += 0.42 + 0.0625 * len(words)
 
-    >>> plural(2, "reply")
-    '2 replies'
+
+def _height(axes: Axes) -> float:
+    return float(axes.figure.get_size_inches()[1])  # type: ignore[union-attr]
+
+
+def join(names: Sequence[str]) -> str:
+    """Names as words: "A5", "A4b and A5", "A3, A4b and A5".
+
+    >>> join(["A3", "A4b", "A5"])
+    'A3, A4b and A5'
     """
-    if count == 1:
-        return f"1 {noun}"
-    return f"{count} {noun[:-1]}ies" if noun.endswith("y") else f"{count} {noun}s"
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def place_labels(axes: Axes, points: Sequence[tuple[float, float, str]], *, avoid: Iterable[Bbox] = ()) -> None:
@@ -175,9 +224,9 @@ def place_labels(axes: Axes, points: Sequence[tuple[float, float, str]], *, avoi
                     text, (x, y), (dx * distance, dy * distance), textcoords="offset points", fontsize=8,
                     ha="left" if dx > 0 else "right" if dx < 0 else "center",
                     va="bottom" if dy > 0 else "top" if dy < 0 else "center",
+                    bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.75},
                     arrowprops={"arrowstyle": "-", "color": SOFT, "linewidth": 0.5} if distance > 12 else None,
                 )  # fmt: skip
-                box = Annotation.get_window_extent(note, renderer)
                 box = _text_box(note, renderer)
                 outside = box.width * box.height - _overlap(box, frame)
                 covered = sum(_overlap(box, other) for i, other in enumerate(taken) if i != number) + 4 * outside
@@ -196,8 +245,6 @@ def place_labels(axes: Axes, points: Sequence[tuple[float, float, str]], *, avoi
 def _text_box(note: Annotation, renderer: object) -> Bbox:
     """The extent of the words alone, without the line to the point."""
     note.update_positions(renderer)  # type: ignore[arg-type]
-    from matplotlib.text import Text
-
     return Text.get_window_extent(note, renderer)  # type: ignore[arg-type]
 
 

@@ -18,19 +18,19 @@ from matplotlib.ticker import FuncFormatter, PercentFormatter
 
 from lib.config import Study
 from lib.figure_style import (
-    FAINT,
     GREEN,
     INK,
-    ORANGE,
     SKY,
     SOFT,
     VERMILLION,
     WIDTH,
     Sheet,
     arm_label,
-    family_colour,
+    decimal,
+    family,
+    join,
+    key,
     place_labels,
-    plural,
     rows,
     styled,
 )
@@ -38,13 +38,13 @@ from lib.figure_style import (
 MARKERS = {"small": "o", "large": "s", "tiny": "^"}
 BLOCKS = ("common", "conflict", "unanswerable")
 ROW = 0.27  # inches an arm
-GUTTER = 2.25  # inches for the arms' names
+GUTTER = 2.35  # inches for the arms' names
 CHANCE = 0.25  # four options
-KINDS = {  # kind of decision -> words, colour, hatch, colour of the number
-    "right": ("right", GREEN, "", "white"),
+KINDS = {  # kind of decision -> words, colour, hatch, colour of the number; light and dark in grey print too
+    "right": ("right", GREEN, "", INK),
     "insufficient": ("“insufficient”", SKY, "", INK),
-    "superseded": ("superseded decision", VERMILLION, "////", "white"),
-    "other": ("other option", ORANGE, "", INK),
+    "superseded": ("superseded decision", VERMILLION, "////", INK),
+    "other": ("other option", "#F0E442", "", INK),
     "unparseable": ("no letter", "#999999", "....", INK),
 }
 
@@ -53,16 +53,16 @@ def accuracy(arms: pd.DataFrame, study: Study, *, standing: str) -> Figure:
     """Right decisions by arm with Wilson's 95 % interval, and by block. `arms` is the analysis' table."""
     with styled():
         high = ROW * len(arms)
-        sheet = Sheet(room=high + 0.85, title=_accuracy_title(arms), standing=standing,
+        sheet = Sheet(room=high + 0.66, title=_accuracy_title(arms), standing=standing,
                       note="Plurality of the samples of each question; points: share right, bars: Wilson's 95 % interval; "
                       "dashed: chance with four options. Arms with gold documents are asked the answerable questions "
-                      "only. " + _priced(study))  # fmt: skip
-        bottom = sheet.bottom + 0.42
+                      "only." + (" * Calls are missing: see the table." if (arms["state"] == "partial").any() else ""))  # fmt: skip
+        bottom = sheet.bottom + 0.3
         _names(sheet, arms, study, bottom=bottom)
         whole = sheet.panel(GUTTER, 2.1, bottom=bottom, height=high)
         _dots(whole, arms, study, "", title="all questions asked")
         for number, block in enumerate(BLOCKS):
-            axes = sheet.panel(GUTTER + 2.85 + number * 0.98, 0.55, bottom=bottom, height=high)
+            axes = sheet.panel(GUTTER + 2.75 + number * 0.98, 0.52, bottom=bottom, height=high)
             _dots(axes, arms, study, f"{block}_", title=block)
         for row, arm in enumerate(arms.to_dict("records")):
             if not arm["n"]:
@@ -76,12 +76,13 @@ def _accuracy_title(arms: pd.DataFrame) -> str:
     run = arms[(arms["n"] > 0) & (arms["n"] == arms["n"].max())] if len(arms) else arms
     if run.empty:
         return "How often does each arm decide right? No arm has been run yet"
-    best = run.loc[run["accuracy"].idxmax()]
-    title = f"{best['arm']} decides most often right, {best['correct']} of {best['n']}"
+    best = run[run["accuracy"] == run["accuracy"].max()]
+    verb = "decides" if len(best) == 1 else "decide"
+    title = f"{join(list(best['arm']))} {verb} most often right, {best.iloc[0]['correct']} of {best.iloc[0]['n']}"
     bare = run[run["context"] == "none"]
-    if len(bare) and bare.iloc[0]["arm"] != best["arm"]:
+    if len(bare) and bare.iloc[0]["arm"] not in set(best["arm"]):
         first = bare.iloc[0]
-        title += f"; with the question alone {first['arm']} decides {first['correct']} right"
+        title += f"; with the question alone, {first['arm']}, {first['correct']} are right"
     return title
 
 
@@ -92,13 +93,16 @@ def _dots(axes: Axes, arms: pd.DataFrame, study: Study, prefix: str, *, title: s
     for row, arm in enumerate(arms.to_dict("records")):
         n, correct = arm[f"{prefix}n"], arm[f"{prefix}correct"]
         if not n:
+            if prefix and arm["n"]:
+                axes.text(1.2, row, "n.a.", va="center", fontsize=7.5, color=SOFT)
             continue
-        colour = family_colour(study, arm["arm"])
+        colour = family(study, arm["arm"])[1]
         if not prefix:
             axes.plot([arm["accuracy_low"], arm["accuracy_high"]], [row, row], color=colour, linewidth=1.6)
+        star = "*" if arm["state"] == "partial" and not prefix else ""
         marker = MARKERS.get(study.arms[arm["arm"]].model, "o")
         axes.plot(correct / n, row, marker, color=colour, markersize=6 if not prefix else 4.5, clip_on=False)
-        axes.text(1.08 if not prefix else 1.2, row, f"{correct}/{n}", va="center", fontsize=7.5, color=INK)
+        axes.text(1.08 if not prefix else 1.2, row, f"{correct}/{n}{star}", va="center", fontsize=7.5, color=INK)
     axes.set_xlim(-0.02, 1.02)
     axes.set_xticks([0, 0.5, 1], ["0", "50", "100 %"] if not prefix else ["0", "", "100"])
     axes.set_title(title, loc="left", fontsize=8.5, pad=7)
@@ -115,32 +119,35 @@ def cost(tradeoff: pd.DataFrame, study: Study, *, standing: str, not_shown: str 
     extra = f"Costs nothing, not drawn: {', '.join(free)}. " if free else ""
     extra += f"No right decision, not drawn: {', '.join(never)}. " if never else ""
     with styled():
-        sheet = Sheet(room=4.5, title=_cost_title(priced), standing=standing,
-                      note="Answerable questions. Cold list price, the same for all arms; bars: Wilson's 95 % interval. "
-                      f"Circle: small model; square: large; triangle: tiny. {extra}{not_shown} {_priced(study)}")  # fmt: skip
-        axes = sheet.panel(0.65, WIDTH - 0.95, bottom=sheet.bottom + 0.5, height=3.85)
+        sheet = Sheet(room=4.65, title=_cost_title(priced), standing=standing,
+                      note="Answerable questions. Cold list price, the same for all arms; bars: Wilson's 95 % interval; "
+                      "dashed: chance. Circle: small model; square: large; triangle: tiny. "
+                      f"{extra}{not_shown} {_priced(study)}")  # fmt: skip
+        axes = sheet.panel(0.65, WIDTH - 0.95, bottom=sheet.bottom + 0.42, height=3.9)
         axes.set_xscale("log")
         axes.axhline(CHANCE, color=SOFT, linewidth=0.7, linestyle=(0, (4, 3)), zorder=0)
         for arm in priced.to_dict("records"):
-            colour, x = family_colour(study, arm["arm"]), arm["usd_per_correct"]
+            colour, x = family(study, arm["arm"])[1], arm["usd_per_correct"]
             axes.plot([x, x], [arm["accuracy_low"], arm["accuracy_high"]], color=colour, linewidth=0.9, alpha=0.45)
             axes.plot(x, arm["accuracy"], MARKERS.get(study.arms[arm["arm"]].model, "o"), color=colour, markersize=7)
         axes.set_ylim(-0.03, 1.05)
         if len(priced):
             axes.set_xlim(priced["usd_per_correct"].min() / 1.8, priced["usd_per_correct"].max() * 2.2)
         axes.yaxis.set_major_formatter(PercentFormatter(1))
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: decimal(value)))
+        axes.tick_params(axis="x", which="both", length=3, pad=3)
         axes.xaxis.set_minor_formatter(FuncFormatter(_between))
         axes.set_xlabel("USD per correct decision (list price, logarithmic)")
         axes.set_ylabel("right decisions")
         axes.grid(which="major")
+        key(axes, [(*each, "") for each in dict.fromkeys(family(study, arm) for arm in priced["arm"])])
         place_labels(axes, [(row["usd_per_correct"], row["accuracy"], row["arm"]) for row in priced.to_dict("records")])
     return sheet.figure
 
 
 def _between(value: float, _: int) -> str:
     """Labels at 2 and 5 between powers of ten."""
-    return f"{value:g}" if f"{value:e}"[0] in "25" else ""
+    return decimal(value) if f"{value:e}"[0] in "25" else ""
 
 
 def _cost_title(priced: pd.DataFrame) -> str:
@@ -149,13 +156,13 @@ def _cost_title(priced: pd.DataFrame) -> str:
     ordered = priced.sort_values("usd_per_correct", kind="stable")
     low, high = ordered.iloc[0], ordered.iloc[-1]
     times = high["usd_per_correct"] / low["usd_per_correct"]
-    title = f"A correct decision costs from {low['usd_per_correct']:.2g} USD ({low['arm']}) "
-    title += f"to {high['usd_per_correct']:.2g} USD ({high['arm']}, {times:.0f} times as much)"
-    best = priced.loc[priced["accuracy"].idxmax()]
-    return title + f"; the most accurate is {best['arm']}, {best['correct']:.0f} of {best['n']:.0f}"
+    title = f"A correct decision costs from {decimal(low['usd_per_correct'], 2)} USD ({low['arm']}) "
+    title += f"to {decimal(high['usd_per_correct'], 2)} USD ({high['arm']}, {times:.0f} times as much)"
+    best = priced[priced["accuracy"] == priced["accuracy"].max()]
+    return title + f"; most accurate: {join(list(best['arm']))}, {best.iloc[0]['correct']} of {best.iloc[0]['n']}"
 
 
-def errors(taxonomy: pd.DataFrame, study: Study, *, standing: str) -> Figure:
+def errors(taxonomy: pd.DataFrame, study: Study, *, standing: str, not_shown: str = "") -> Figure:
     """Decisions on the answerable questions by kind, one stacked bar an arm, numbers inside."""
     part = taxonomy[taxonomy["questions"] == "answerable"].reset_index(drop=True)
     small = part[[study.arms[arm].model == "small" for arm in part["arm"]]]
@@ -169,10 +176,10 @@ def errors(taxonomy: pd.DataFrame, study: Study, *, standing: str) -> Figure:
         )
     with styled():
         high = ROW * max(len(part), 1)
-        sheet = Sheet(room=high + 0.75, title=title, standing=standing,
-                      note="Answerable questions, one decision each (plurality of the samples). " + _priced(study))  # fmt: skip
-        axes = sheet.panel(GUTTER, WIDTH - GUTTER - 0.35, bottom=sheet.bottom + 0.32, height=high)
-        _names(sheet, part, study, bottom=sheet.bottom + 0.32)
+        sheet = Sheet(room=high + 0.6, title=title, standing=standing,
+                      note=f"Answerable questions, one decision each (plurality of the samples). {not_shown}")  # fmt: skip
+        axes = sheet.panel(GUTTER, WIDTH - GUTTER - 0.35, bottom=sheet.bottom + 0.28, height=high)
+        _names(sheet, part, study, bottom=sheet.bottom + 0.28)
         axes.set_ylim(max(len(part), 1) - 0.5, -0.5)
         axes.set_yticks([])
         for row, arm in enumerate(part.to_dict("records")):
@@ -180,7 +187,8 @@ def errors(taxonomy: pd.DataFrame, study: Study, *, standing: str) -> Figure:
         axes.set_xlim(0, 1)
         axes.xaxis.set_major_formatter(PercentFormatter(1))
         axes.spines["left"].set_visible(False)
-        _key(sheet, [(words, colour, hatch) for words, colour, hatch, _ in KINDS.values()])
+        shown = [kind for kind in KINDS if len(part) and part[kind].sum()]
+        key(axes, [KINDS[kind][:3] for kind in shown])
     return sheet.figure
 
 
@@ -200,20 +208,7 @@ def _stack(axes: Axes, row: int, arm: dict[str, Any]) -> None:
         left += share
 
 
-def _key(sheet: Sheet, kinds: list[tuple[str, str, str]]) -> None:
-    """What the parts of the bars are, in their order, above the first bar."""
-    axes = sheet.panel(GUTTER, WIDTH - GUTTER - 0.35, bottom=sheet.top - 0.25, height=0.2)
-    axes.set_axis_off()
-    axes.set_xlim(0, WIDTH - GUTTER - 0.35)
-    axes.set_ylim(0, 1)
-    x = 0.0
-    for words, colour, hatch in kinds:
-        axes.barh(0.5, 0.16, left=x, height=0.7, color=colour, hatch=hatch, edgecolor="white", linewidth=0.5)
-        axes.text(x + 0.22, 0.5, words, va="center", fontsize=8)
-        x += 0.42 + 0.075 * len(words)
-
-
-def stability(table: pd.DataFrame, study: Study, *, standing: str) -> Figure:
+def stability(table: pd.DataFrame, study: Study, *, standing: str, not_shown: str = "") -> Figure:
     """Unanimous decisions and mean agreement by arm; beside it the share of the most chosen position."""
     run = table[table["n"] > 0].reset_index(drop=True)
     title = "Do the samples agree? No arm has been run yet"
@@ -230,8 +225,8 @@ def stability(table: pd.DataFrame, study: Study, *, standing: str) -> Figure:
     )
     with styled():
         high = ROW * max(len(run), 1)
-        sheet = Sheet(room=high + 0.95, title=title, standing=standing, note=note)
-        bottom = sheet.bottom + 0.5
+        sheet = Sheet(room=high + 0.75, title=title, standing=standing, note=f"{note} {not_shown}")
+        bottom = sheet.bottom + 0.42
         _names(sheet, run, study, bottom=bottom)
         left = sheet.panel(GUTTER, 2.6, bottom=bottom, height=high)
         right = sheet.panel(GUTTER + 3.35, 1.9, bottom=bottom, height=high)
@@ -241,14 +236,14 @@ def stability(table: pd.DataFrame, study: Study, *, standing: str) -> Figure:
             axes.xaxis.set_major_formatter(PercentFormatter(1))
         right.axvline(CHANCE, color=SOFT, linewidth=0.7, linestyle=(0, (4, 3)), zorder=0)
         for row, arm in enumerate(run.to_dict("records")):
-            colour = family_colour(study, arm["arm"])
+            colour = family(study, arm["arm"])[1]
             left.barh(row, arm["unanimous_share"], height=0.5, color=colour)
             left.plot(arm["mean_agreement"], row, "D", color=INK, markersize=4, markerfacecolor="white", zorder=3)
             left.text(1.05, row, f"{arm['unanimous']}/{arm['n']}", va="center", fontsize=7.5)
             right.plot(arm["largest_position_share"], row, "o", color=colour, markersize=5)
         left.set_title("bar: unanimous questions, ◇ mean agreement", loc="left", fontsize=8.5)
         right.set_title("most chosen position", loc="left", fontsize=8.5)
-        right.set_xlabel("share of replies (dashed: no preference)")
+        right.set_xlabel("share of replies; dashed: 25 %")
         left.set_xlabel("share of questions / of valid samples")
     return sheet.figure
 
@@ -261,7 +256,7 @@ def _names(sheet: Sheet, arms: pd.DataFrame, study: Study, *, bottom: float) -> 
     axes.set_ylim(max(len(arms), 1) - 0.5, -0.5)
     for row, arm in enumerate(arms["arm"]):
         name, given = arm_label(study, arm).split("  ", 1)
-        axes.text(0, row, name, va="center", fontsize=8.5, weight="bold", color=family_colour(study, arm))
+        axes.text(0, row, name, va="center", fontsize=8.5, weight="bold", color=family(study, arm)[1])
         axes.text(0.38, row, given.replace("  ", ", "), va="center", fontsize=8, color=INK)
 
 

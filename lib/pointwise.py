@@ -162,7 +162,7 @@ class Pointwise:
     def _lacking(self, count: int, reason: str) -> RerankError:
         return RerankError(
             f"{self.path}: {count} scores of {self.model_config.model} are missing ({reason}); "
-            f"`python -m lib recall {self.study.study}` makes and records them"
+            f"`python -m lib recall {self.study.study} --write` makes and records them"
         )
 
     def _ask(self, call: str, question_id: str, query: str, candidate: Chunk) -> float:

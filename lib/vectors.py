@@ -26,6 +26,8 @@ class VectorIndex:
     def __init__(self, ids: Sequence[str], passages: embed.Vectors, embedder: embed.Embedder) -> None:
         import faiss
 
+        # Threads cost more than they bring below some 100,000 chunks, most of all on a busy machine.
+        faiss.omp_set_num_threads(1)
         self.ids = list(ids)
         self.embedder = embedder
         self.index = faiss.IndexFlatIP(embedder.dimension)

@@ -229,7 +229,16 @@ placement = "system"
 
 
 def study_folder(folder: Path, *, cards: Iterable[Card] = CARDS, questions: Iterable[Question] = QUESTIONS) -> Study:
-    """The study as files, with its lake as a folder of texts beside it, pinned."""
+    """The study as files: study.toml, cards and questions. Its lake is not among them; see `lake_folder`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "study.toml").write_text(STUDY_TOML, encoding="utf-8")
+    jsonl.write(folder / "cards.jsonl", cards)
+    jsonl.write(folder / "questions.jsonl", questions)
+    return config.load(folder)
+
+
+def lake_folder(folder: Path) -> lake.Lake:
+    """The made-up lake as a folder of texts with its TOML, pinned and built."""
     texts = {doc: text for doc, (_, text) in TEXTS.items() if not doc.startswith("changes#")}
     texts["changes"] = "\n".join(text for doc, (_, text) in TEXTS.items() if "#" in doc)
     for doc, text in texts.items():
@@ -244,11 +253,8 @@ def study_folder(folder: Path, *, cards: Iterable[Card] = CARDS, questions: Iter
     split = "[[source.split]]\npath = \"changes\"\nheading = '^v(\\d+\\.\\d+)'\n"
     toml = f'lake = "samovar"\n[[source]]\nkind = "folder"\npath = "texts"\n{includes}{split}'
     (folder / "samovar.toml").write_text(toml, encoding="utf-8")
-    (folder / "study.toml").write_text(STUDY_TOML, encoding="utf-8")
-    jsonl.write(folder / "cards.jsonl", cards)
-    jsonl.write(folder / "questions.jsonl", questions)
     lake.pin(folder / "samovar.toml", replace=True)
-    return config.load(folder)
+    return lake.load("samovar", near=folder)
 
 
 def run_against_a_slow_model(folder: Path, run: str) -> None:

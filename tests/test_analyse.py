@@ -93,7 +93,7 @@ def flip(arm, asked, to):
     """The ledger with all samples of one question of one arm choosing another role."""
     picked = letter(asked, to)
     return [
-        dataclasses.replace(row, letter=picked, shown=picked, text=picked)
+        dataclasses.replace(row, letter=picked, shown=picked, text="changed")
         if (row.arm, row.question) == (arm, asked.id)
         else row
         for row in CALLS

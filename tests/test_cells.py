@@ -82,13 +82,12 @@ def test_two_different_answers_in_one_cell_raise_and_name_it(change):
 
 def test_calls_that_fill_no_cell_are_counted_by_reason():
     strays = [
-        call("A0", BANK[0], role="right", **{"class_": "score"}),
+        dataclasses.replace(call("A0", BANK[0]), role="rerank"),
         call("A9", BANK[0]),
         call("A0", question("cal1", split="calibration")),
         call("A0", BANK[0], 2),
         call("A1", BANK[2]),
     ]
-    strays[0] = dataclasses.replace(strays[0], role="rerank")
     assert collect([*CALLS, *strays]).ignored == {
         "arm A1 does not answer the unanswerable questions": 1,
         "arm A9 is not in the study": 1,

@@ -73,9 +73,10 @@ def test_lines_that_do_not_parse_are_all_told_and_the_others_still_checked(folde
 )
 def test_a_file_that_cannot_be_read_is_a_fault_of_the_whole_file(folder, content, said):
     study = fakes.study_folder(folder)
-    study.path("questions.jsonl").unlink() if content is None else study.path("questions.jsonl").write_bytes(content)
+    path = study.path("questions.jsonl")
+    path.unlink() if content is None else path.write_bytes(content)
     (fault,) = check.faults(study, LAKE)
-    assert (fault.file, fault.line) == (study.path("questions.jsonl"), 0)
+    assert (fault.file, fault.line) == (path, 0)
     assert said in fault.what
     assert str(fault) == f"{fault.file}: {fault.what}"
 
@@ -117,7 +118,8 @@ def test_all_faults_come_at_once_in_the_order_of_files_and_lines(folder):
 
 
 def test_the_report_prints_faults_counts_and_the_sum(folder):
-    fakes.study_folder(folder, cards=with_card(K6, verified=False))
+    study = fakes.study_folder(folder, cards=with_card(K6, verified=False))
+    assert fakes.lake_folder(study.folder).documents == LAKE.documents
     said: list[str] = []
     assert check.report(folder, say=said.append) == 1
     assert said == [
@@ -130,7 +132,7 @@ def test_the_report_prints_faults_counts_and_the_sum(folder):
 
 
 def test_the_report_of_a_sound_study_is_clean(folder):
-    fakes.study_folder(folder)
+    fakes.lake_folder(fakes.study_folder(folder).folder)
     said: list[str] = []
     assert check.report(folder, say=said.append) == 0
     assert said[-1] == "samovar: no fault"

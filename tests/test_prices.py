@@ -96,7 +96,8 @@ def test_the_nominal_cost_does_not_see_how_the_input_was_cached(uncached, read, 
 
 @given(COUNT, COUNT, COUNT, st.sampled_from([HAIKU, SONNET, NANO, FLASH]))
 def test_reading_from_a_cache_is_never_dearer_than_not(uncached, read, out, model):
-    assert cost(Tokens(uncached, read, 0, 0, out), model) <= cost(Tokens(uncached + read, 0, 0, 0, out), model)
+    cold = cost(Tokens(uncached + read, 0, 0, 0, out), model)
+    assert cost(Tokens(uncached, read, 0, 0, out), model) <= cold * (1 + 1e-12)
 
 
 def test_an_unknown_model_names_the_known_ones():

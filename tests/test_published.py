@@ -1,5 +1,7 @@
 """The printed numbers: consistent among themselves, and beside ours only where they mean the same."""
 
+from typing import Any
+
 import pandas as pd
 import pytest
 from ledgers import PRICES, answers, bank, six, study
@@ -7,7 +9,7 @@ from ledgers import PRICES, answers, bank, six, study
 from lib import published
 from lib.analyse import analyse
 
-PRINTED = published.read()
+PRINTED: dict[str, Any] = dict(published.read())
 
 
 def test_the_printed_blocks_add_up():

@@ -8,7 +8,7 @@ from typing import Any
 import fakes
 import pytest
 
-from lib import check, paths
+from lib import check
 from lib.schema import Evidence, sha256
 
 LAKE = fakes.made_lake()
@@ -17,8 +17,7 @@ K1, K2, K3, K4, K5, K6 = fakes.CARDS
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(paths, "BUILD", tmp_path / "build")
+def folder(tmp_path):
     return tmp_path / "samovar"
 
 

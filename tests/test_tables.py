@@ -1,5 +1,7 @@
 """Tables: tidy, in a stable order, whole numbers whole, and what is missing explained."""
 
+from typing import Any
+
 import pandas as pd
 import pytest
 from ledgers import PRICES, answers, bank, study
@@ -44,7 +46,7 @@ def test_arms_count_right_decisions_by_block_with_wilsons_interval():
 
 def test_blocks_split_the_conflict_block_by_stratum():
     table = tables.blocks(SCORES)
-    rows = table[table["arm"] == "A1"].set_index(["block", "stratum"])
+    rows: Any = table[table["arm"] == "A1"].set_index(["block", "stratum"])
     assert rows["n"].to_dict() == {
         ("common", "all"): 4,
         ("conflict", "all"): 4,
@@ -59,14 +61,14 @@ def test_the_taxonomy_adds_up_to_n_and_right_is_the_number_right():
     table = tables.taxonomy(SCORES)
     kinds = ["right", "insufficient", "superseded", "other", "unparseable"]
     assert (table[kinds].sum(axis=1) == table["n"]).all()
-    found = table.set_index(["arm", "questions"])
+    found: Any = table.set_index(["arm", "questions"])
     assert found.loc[("A1", "answerable"), kinds].tolist() == [6, 0, 1, 1, 0]
     assert found.loc[("A0", "all"), kinds].tolist() == [2, 8, 0, 0, 0]
 
 
 def test_unparseable_decisions_stay_in_the_denominator():
     silent = score(answers(STUDY, BANK, lambda *cell: "unparseable"))
-    row = tables.taxonomy(silent).set_index(["arm", "questions"]).loc[("A1", "all")]
+    row: Any = tables.taxonomy(silent).set_index(["arm", "questions"]).loc[("A1", "all")]
     assert (row["n"], row["unparseable"], row["right"]) == (8, 8, 0)
     assert tables.arms(STUDY, silent).set_index("arm").loc["A1", "accuracy"] == 0.0
     stability = tables.stability(STUDY, silent).set_index("arm").loc["A1"]

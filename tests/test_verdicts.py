@@ -1,6 +1,7 @@
 """Verdicts as table and JSON: every criterion a row, nulls with their reason."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,7 +19,7 @@ def judged(family, found, replicates=300):
 
 
 def test_the_table_has_a_row_a_criterion_with_what_was_asked_and_found():
-    table = verdicts.table(six(), judged(six(), original())).set_index(["id", "criterion"])
+    table: Any = verdicts.table(six(), judged(six(), original())).set_index(["id", "criterion"])
     assert list(table.index) == [
         ("H1", 1),
         ("H2", 1),
@@ -46,7 +47,7 @@ def test_the_table_has_a_row_a_criterion_with_what_was_asked_and_found():
 def test_a_hypothesis_that_cannot_be_computed_keeps_its_rows_and_thresholds():
     found = CLEAR._replace(unusable={"S1": "not run: no key"})
     family = [difference("L", control="S1", refuted="< 0.1"), difference("K")]
-    table = verdicts.table(family, judged(family, found)).set_index("id")
+    table: Any = verdicts.table(family, judged(family, found)).set_index("id")
     assert table.loc["L", "verdict"] == "not computable"
     assert (table.loc["L", "supported_if"], table.loc["L", "refuted_if"]) == (">= 0.25", "< 0.1")
     assert table.loc["L", "reason"] == "S1 not run: no key"

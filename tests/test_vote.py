@@ -1,12 +1,14 @@
 """Votes: plurality in the canonical lettering, and the kind of every decision."""
 
+from typing import get_args
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from ledgers import SEED, call, letter, question
 
 from lib import vote
-from lib.schema import LETTERS
+from lib.schema import LETTERS, Letter
 
 LETTER_OR_NONE = st.one_of(st.none(), st.sampled_from(LETTERS))
 
@@ -103,6 +105,6 @@ def test_the_outcome_follows_from_the_role_behind_the_letter(block, role, outcom
 def test_every_letter_of_a_question_has_an_outcome_and_exactly_one_is_right():
     for block in ("common", "conflict", "unanswerable"):
         asked = question("q8", block)
-        outcomes = [vote.outcome(each, asked, seed=SEED) for each in LETTERS]
+        outcomes = [vote.outcome(each, asked, seed=SEED) for each in get_args(Letter)]
         assert outcomes.count("right") == 1
         assert set(outcomes) <= set(vote.OUTCOMES)

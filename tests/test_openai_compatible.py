@@ -1,0 +1,174 @@
+"""The OpenAI-compatible adapter against a server on loopback: requests, usage, errors, keys."""
+
+from __future__ import annotations
+
+import math
+import traceback
+
+import pytest
+
+from lib import config, ledger, models
+from lib.models import ModelError, NotAvailable, openai_compatible
+from lib.schema import Prompt
+from tests.loopback import Answer, serve
+
+KEY = "sk-planted-0123456789"
+PROMPT = Prompt("S", "C", "Q")
+
+
+def completion(text: str | None = "B", *, model: str = "gpt-5.4-nano", usage: dict | None = None, **choice) -> dict:
+    usage = usage or {"prompt_tokens": 100, "completion_tokens": 2, "total_tokens": 102}
+    made = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}} | choice
+    return {"id": "x", "object": "chat.completion", "created": 1, "model": model, "choices": [made], "usage": usage}
+
+
+def ask(answer, **options):
+    """The reply to one call, and the request that the server saw."""
+    with serve(lambda asked: answer if isinstance(answer, Answer) else Answer(answer)) as server:
+        asked = config.Model("openai", "gpt-5.4-nano", base_url=f"{server.url}/v1")
+        with models.open_model(asked, environ={"MINILAKE_API_KEY": KEY}) as model:
+            options = {"seed": 7, "temperature": 1.0, "max_tokens": 8} | options
+            reply = model.ask(PROMPT, **options)
+    return reply, server.asked[0]
+
+
+def failure(answer) -> ModelError:
+    with pytest.raises(ModelError) as raised:
+        ask(answer)
+    return raised.value
+
+
+def test_a_call_carries_the_prompt_the_sampling_and_the_key():
+    reply, request = ask(completion())
+    assert request.path == "/v1/chat/completions" and request.headers["authorization"] == f"Bearer {KEY}"
+    assert request.body == {
+        "model": "gpt-5.4-nano", "temperature": 1.0, "seed": 7, "max_tokens": 8,
+        "messages": [{"role": "system", "content": "S"}, {"role": "user", "content": "C\n\nQ"}],
+    }  # fmt: skip
+    assert (reply.text, reply.model) == ("B", "gpt-5.4-nano") and ledger.refusal(reply, "gpt-5.4-nano") is None
+    assert reply.latency_s > 0
+
+
+@pytest.mark.parametrize(
+    "details, uncached, read, write",
+    [
+        (None, 100, 0, 0),
+        ({"cached_tokens": 64}, 36, 64, 0),
+        ({"cached_tokens": 100}, 0, 100, 0),
+        ({"cached_tokens": None}, 100, 0, 0),
+        ({"cached_tokens": 64, "cache_write_tokens": 30}, 6, 64, 30),
+    ],
+)
+def test_prompt_tokens_there_include_cached_ones_and_here_do_not(details, uncached, read, write):
+    usage = {"prompt_tokens": 100, "completion_tokens": 2, "prompt_tokens_details": details}
+    reply, _ = ask(completion(usage=usage))
+    assert (reply.input_tokens, reply.cache_read_tokens, reply.cache_write_tokens) == (uncached, read, write)
+    assert (reply.cache_write_1h_tokens, reply.output_tokens) == (0, 2)
+
+
+def test_a_cost_that_the_endpoint_reports_is_kept():
+    assert (
+        ask(completion(usage={"prompt_tokens": 1, "completion_tokens": 1, "cost": 0.0123}))[0].reported_cost_usd
+        == 0.0123
+    )
+    assert ask(completion())[0].reported_cost_usd is None
+
+
+def test_first_token_probabilities():
+    top = [{"token": "B", "logprob": -0.1}, {"token": "A", "logprob": -2.5}]
+    answer = completion(logprobs={"content": [{"token": "B", "logprob": -0.1, "top_logprobs": top}]})
+    reply, request = ask(answer, logprobs=2)
+    assert (request.body["logprobs"], request.body["top_logprobs"]) == (True, 2)
+    assert reply.logprobs == {"B": -0.1, "A": -2.5} and math.exp(reply.logprobs["B"]) > 0.9
+    assert ask(completion(logprobs=None), logprobs=2)[0].logprobs is None
+
+
+def test_no_text_is_an_empty_text_which_the_ledger_refuses():
+    reply, _ = ask(completion(None))
+    assert reply.text == "" and ledger.refusal(reply, "gpt-5.4-nano").kind == "empty"
+
+
+@pytest.mark.parametrize(
+    "answer, kind, retryable",
+    [
+        (Answer({"error": {"message": "slow down"}}, 429, {"retry-after": "3"}), "rate_limit", True),
+        (Answer({"error": {"message": "oops"}}, 500), "server", True),
+        (Answer({"error": {"message": "overloaded"}}, 529), "overloaded", True),
+        (Answer({"error": {"message": "bad key"}}, 401), "auth", False),
+        (Answer({"error": {"message": "maximum context length is 8192 tokens"}}, 400), "context_window", False),
+        (Answer(b"<html>Bad gateway</html>", 502, {"Content-Type": "text/html"}), "server", True),
+        (Answer(b"<html>Welcome</html>", 200, {"Content-Type": "text/html"}), "bad_reply", False),
+        (Answer({"error": {"message": "no provider left", "code": 502}}), "bad_reply", False),
+        (Answer([]), "bad_reply", False),
+        (Answer({}), "bad_reply", False),
+        (Answer(completion() | {"usage": None}), "bad_reply", False),
+        (Answer(completion() | {"choices": []}), "bad_reply", False),
+        (Answer(completion(), cut=True), "connection", True),
+    ],
+)
+def test_every_other_answer_is_one_kind_of_error_after_one_request(answer, kind, retryable):
+    error = failure(answer)
+    assert (error.kind, error.retryable) == (kind, retryable)
+    assert error.message.startswith("gpt-5.4-nano: ")
+    assert error.retry_after_s == (3.0 if kind == "rate_limit" else None)
+
+
+def test_nobody_there_is_a_connection_error():
+    with serve(lambda asked: Answer({})) as server:
+        pass
+    model = openai_compatible.open(config.Model("openai", "m", base_url=server.url), environ={})
+    with model, pytest.raises(ModelError) as raised:
+        model.ask(PROMPT, seed=1, temperature=1.0, max_tokens=8)
+    assert (raised.value.kind, raised.value.retryable) == ("connection", True)
+
+
+def test_the_key_never_shows_in_errors_tracebacks_or_names():
+    for answer in (
+        Answer({"error": {"message": f"Incorrect key {KEY}"}}, 401),
+        Answer(KEY.encode(), 500),
+        Answer({"error": KEY}),
+    ):
+        error = failure(answer)
+        assert KEY not in "".join(traceback.format_exception(error))
+        assert error.__context__ is None and error.__cause__ is None
+    with serve(lambda asked: Answer({})) as server:
+        model = openai_compatible.open(
+            config.Model("openai", "m", base_url=server.url), environ={"MINILAKE_API_KEY": KEY}
+        )
+    assert KEY not in f"{model!r} {model.details}"
+
+
+@pytest.mark.parametrize(
+    "base_url, variable",
+    [
+        (None, "OPENAI_API_KEY"),
+        ("https://api.openai.com/v1", "OPENAI_API_KEY"),
+        ("https://generativelanguage.googleapis.com/v1beta/openai/", "GEMINI_API_KEY"),
+        ("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+        ("https://llm.example.org/v1", "MINILAKE_API_KEY"),
+        ("https://api.openai.com.example.org/v1", "MINILAKE_API_KEY"),
+    ],
+)
+def test_a_host_gets_its_own_key_and_no_other(base_url, variable):
+    model = config.Model("openai", "m", base_url=base_url)
+    every = {name: KEY for name in ("OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY", "MINILAKE_API_KEY")}
+    without = {name: key for name, key in every.items() if name != variable}
+    with pytest.raises(NotAvailable, match=f"no key: set {variable}"):
+        openai_compatible.open(model, environ=without)
+    openai_compatible.open(model, environ={variable: KEY}).close()
+
+
+def test_an_address_that_the_user_has_set_beside_the_key_gets_that_key():
+    environ = {"OPENAI_BASE_URL": "https://llm.example.org/v1", "OPENAI_API_KEY": KEY}
+    with openai_compatible.open(config.Model("openai", "m"), environ=environ) as model:
+        assert model.details["base_url"] == "https://llm.example.org/v1"
+
+
+def test_an_address_without_a_host_is_refused():
+    with pytest.raises(NotAvailable, match="base_url 'localhost' is not an address"):
+        openai_compatible.open(config.Model("openai", "m", base_url="localhost"), environ={})
+
+
+def test_openai_itself_takes_the_limit_under_its_new_name():
+    with openai_compatible.open(config.Model("openai", "m"), environ={"OPENAI_API_KEY": KEY}) as model:
+        assert model._limit == "max_completion_tokens"
