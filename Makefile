@@ -14,6 +14,8 @@ ARGS ?=
 # Models that are not on this machine fail at once instead of being retried for minutes;
 # HF_HUB_OFFLINE=0 allows a download.
 export HF_HUB_OFFLINE ?= 1
+# A server compiled by `make native`; without it local models run inside the process.
+export MINILAKE_LLAMA_SERVER ?= $(wildcard data/build/llama/llama-server)
 export PYTHONPATH := $(CURDIR)$(if $(PYTHONPATH),:$(PYTHONPATH))
 
 studies := $(notdir $(patsubst %/study.toml,%,$(wildcard data/studies/*/study.toml)))
@@ -21,7 +23,7 @@ ifneq (,$(and $(filter run pilot freeze verify,$(MAKECMDGOALS)),$(if $(STUDY),,m
 $(error say which study: STUDY=name, one of: $(studies))
 endif
 
-.PHONY: help setup lock test lint smoke reproduce run pilot freeze verify bench lab clean
+.PHONY: help setup lock test lint smoke reproduce run native pilot freeze verify bench lab clean
 
 help: ## this list
 	@echo "usage: make TARGET [STUDY=name] [FORCE=1] [ARGS='...']"
@@ -47,6 +49,9 @@ smoke: setup ## ask the real 0.5B model a handful of questions, end to end
 
 run: setup ## ask the models of a study (resumes; a paid model costs money): make run STUDY=name
 	$(PY) -m lib run $(STUDY) $(ARGS)
+
+native: setup ## compile llama.cpp for this processor: local models read several times as fast
+	@scripts/native-llama.sh $(PY)
 
 pilot: setup ## ask the pilot questions, before the freeze: make pilot STUDY=name
 	$(PY) -m lib pilot $(STUDY) $(ARGS)

@@ -63,7 +63,6 @@ def _parser() -> argparse.ArgumentParser:
     seal.add_argument("run", help="the run's folder name under runs/")
     verb("verify", _verify, "whether everything frozen and sealed still holds")
     draft = verb("draft", _draft, "let a model draft cards and questions, all verified: false")
-    _language(draft)
     draft.add_argument("--model", default="large", help="the role in study.toml that drafts (default: large)")
     smoke = verbs.add_parser("smoke", help="ask the real 0.5B model a handful of questions, end to end")
     smoke.set_defaults(verb=_smoke)
@@ -130,10 +129,12 @@ def _pilot(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from lib import config, freeze, material, questions, record, run
+    from lib import check, config, freeze, material, questions, record, run
 
     study = config.load(arguments.study)
     verdict = freeze.verify(arguments.study, statistics=False)
+    if verdict.holds and check.report(arguments.study):
+        return 1
     if not verdict.holds and not (arguments.exploratory or arguments.dry_run):
         print(verdict, file=sys.stderr)
         print("no confirmatory run without a freeze that holds; --exploratory runs all the same", file=sys.stderr)
@@ -179,8 +180,11 @@ def _analyse(arguments: argparse.Namespace) -> int:
 
 
 def _freeze(arguments: argparse.Namespace) -> int:
-    from lib import freeze
+    from lib import check, freeze
 
+    if check.report(arguments.study):
+        print("faulty material is not frozen", file=sys.stderr)
+        return 1
     print(f"wrote {freeze.freeze(arguments.study, part=arguments.part)}")
     return 0
 
@@ -201,9 +205,15 @@ def _verify(arguments: argparse.Namespace) -> int:
 
 
 def _draft(arguments: argparse.Namespace) -> int:
-    from lib import draft
+    from lib import config, draft, lake, models
 
-    return draft.report(arguments.study, role=arguments.model, language=arguments.language)
+    study = config.load(arguments.study)
+    if arguments.model not in study.models:
+        raise ValueError(f"no role {arguments.model!r} in study.toml; roles: {', '.join(study.models)}")
+    with models.open_model(study.models[arguments.model]) as model:
+        made = draft.draft(study, lake.load(study.lake, near=study.folder), model)
+    print(f"{made.cards} cards, {made.questions} questions, {made.dropped} dropped; all verified: false")
+    return 0
 
 
 def _smoke(arguments: argparse.Namespace) -> int:

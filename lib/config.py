@@ -179,8 +179,7 @@ def load(study: str | Path) -> Study:
 def _dangling(config: Study):
     """Every name that points at nothing, and every number that contradicts another."""
     if config.chunking.overlap >= config.chunking.size:
-        raise_size = f"{config.chunking.overlap} is not below chunking.size = {config.chunking.size}"
-        yield f"chunking.overlap = {raise_size}"
+        yield f"chunking.overlap = {config.chunking.overlap} is not below chunking.size = {config.chunking.size}"
     if config.retrieval.pool < config.retrieval.k:
         yield f"retrieval.pool = {config.retrieval.pool} is below retrieval.k = {config.retrieval.k}"
     for name, arm in config.arms.items():
@@ -195,11 +194,9 @@ def _dangling(config: Study):
         seen.add(hypothesis.id)
         for number, criterion in enumerate(hypothesis.criteria):
             named = criterion.treatment if isinstance(criterion.treatment, tuple) else (criterion.treatment,)
-            for arm in (*named, criterion.control, *filter(None, [criterion.ceiling])):
-                if arm == "picked" and number > 0:
-                    continue
-                if arm not in config.arms:
-                    yield f"hypothesis {hypothesis.id} names the arm {arm!r}; arms: {', '.join(config.arms)}"
+            for wanted in (*named, criterion.control, *filter(None, [criterion.ceiling])):
+                if wanted not in config.arms and not (wanted == "picked" and number > 0):
+                    yield f"hypothesis {hypothesis.id} names the arm {wanted!r}; arms: {', '.join(config.arms)}"
             if (criterion.estimand == "gain_share") != (criterion.ceiling is not None):
                 yield f"hypothesis {hypothesis.id}: `ceiling` goes with the estimand gain_share, and only with it"
             if (len(named) > 1) != (criterion.pick is not None):

@@ -11,9 +11,10 @@ from matplotlib.patches import Rectangle
 
 from lib import questions
 from lib.config import Study
-from lib.figure_style import FAINT, INK, SOFT, WIDTH, Sheet, arm_label, family, join, styled
+from lib.figure_style import FAINT, INK, SOFT, WIDTH, Sheet, arm_label, family, styled
 from lib.figures import GUTTER, KINDS, ROW
 from lib.schema import LETTERS, Question
+from lib.words import join
 
 SIGNS = {"right": "✓", "superseded": "old", "insufficient": "?", "other": "×", "unparseable": "–"}
 ROLES = {"answer": "in force", "superseded": "superseded", "distractor": "never held", "abstain": "abstain"}
@@ -30,7 +31,8 @@ def conflict(decided: pd.DataFrame, study: Study, *, standing: str, not_shown: s
     if len(part):
         most = max(int(right.get(arm, 0)) for arm in arms)
         best = [arm for arm in arms if right.get(arm, 0) == most]
-        who = f"{join(best)} {'follows' if len(best) == 1 else 'follow'}" if len(best) <= 4 else f"{len(best)} arms follow"
+        verb = "follows" if len(best) == 1 else "follow"
+        who = f"{join(best) if len(best) <= 4 else f'{len(best)} arms'} {verb}"
         title = (
             f"Where a decision was replaced, {who} the one in force {most} of {len(names)} times; "
             f"the superseded one was chosen {len(fell)} of {len(part)} times"
@@ -39,8 +41,8 @@ def conflict(decided: pd.DataFrame, study: Study, *, standing: str, not_shown: s
         high = ROW * max(len(arms), 1)
         sheet = Sheet(room=high + 0.72, title=title, standing=standing,
                       note="✓ the decision in force · old: the superseded one · ? “insufficient” although there is an "
-                      "answer · × another option · – no letter. Silent: the newer text does not mention the older "
-                      f"decision; announced: it does. {not_shown}")  # fmt: skip
+                      "answer · × another option · – no letter. Silent: the older text does not say that it was "
+                      f"replaced; announced: it carries a note. {not_shown}")  # fmt: skip
         bottom = sheet.bottom + 0.12
         width = min(0.76, (WIDTH - GUTTER - 0.75) / max(len(names), 1))
         axes = sheet.panel(GUTTER, width * max(len(names), 1), bottom=bottom, height=high)
@@ -51,7 +53,8 @@ def conflict(decided: pd.DataFrame, study: Study, *, standing: str, not_shown: s
         for found in part.to_dict("records"):
             _sign(axes, names.index(found["question"]), arms.index(found["arm"]), found["outcome"])
         for row, arm in enumerate(arms):
-            axes.text(len(names) + 0.15, row, f"{right.get(arm, 0)}/{(part['arm'] == arm).sum()}", va="center", fontsize=8)
+            told = f"{right.get(arm, 0)}/{(part['arm'] == arm).sum()}"
+            axes.text(len(names) + 0.15, row, told, va="center", fontsize=8)
         _heads(axes, columns)
     return sheet.figure
 
@@ -98,7 +101,8 @@ def worked(decided: pd.DataFrame, question: Question, study: Study, *, standing:
     right = questions.right(question, study.seed)
     found = [arm for arm, letter in zip(part["arm"], part["letter"], strict=True) if letter == right]
     title = (
-        f"{question.id}, {question.stratum} conflict: {len(found)} of {len(part)} arms choose {right}, the decision in force"
+        f"{question.id}, {question.stratum} conflict: {len(found)} of {len(part)} arms choose {right}, "
+        "the decision in force"
         + (f" ({', '.join(found)})" if 0 < len(found) <= 6 else "")
     )
     asked = textwrap.wrap(question.question[language], 105)

@@ -11,7 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from lib.figure_style import BLUE, INK, SOFT, VERMILLION, Sheet, decimal, styled
+from lib.figure_style import BLUE, INK, SOFT, VERMILLION, Sheet, styled
+from lib.words import decimal
 
 ROW = 0.56  # inches a criterion
 SHADE = "#e4f0ea"  # where the criterion is met
@@ -35,9 +36,10 @@ def forest(hypotheses: pd.DataFrame, *, standing: str) -> Figure:
     title = f"Of {sum(verdicts)} hypotheses: {said}" if said else "No hypotheses are defined"
     with styled():
         sheet = Sheet(room=ROW * max(len(table), 1) + 0.12, title=title, standing=standing,
-                      note="Point: estimate; line: 95 % percentile interval of a paired bootstrap over questions; shaded: "
-                      "where the criterion is met, dashed: its threshold. p: share of replicates in which any "
-                      "criterion of the hypothesis fails, corrected by Holm. An arrow: the interval goes on.")  # fmt: skip
+                      note="Point: estimate; line: 95 % percentile interval of a paired bootstrap over questions; "
+                      "shaded: where the criterion is met, dashed: its threshold. p: share of replicates in which "
+                      "any criterion of the hypothesis fails, corrected by Holm. An arrow: the interval goes on.",
+                      )  # fmt: skip
         for number, row in enumerate(table):
             bottom = sheet.top - 0.1 - ROW * (number + 1)
             _words(sheet, row, bottom)
@@ -62,8 +64,8 @@ def _words(sheet: Sheet, row: dict[str, Any], bottom: float) -> None:
     sheet.text(0.62, bottom + 0.33, _wrapped(WORDS[row["estimand"]].format(**names)), va="center", fontsize=8,
                linespacing=1.2)  # fmt: skip
     if row["estimate"] is not None and not pd.isna(row["estimate"]):
-        ends = f"[{decimal(row['ci_low'])}, {decimal(row['ci_high'])}]"
-        sheet.text(6.12, bottom + 0.40, f"{decimal(row['estimate'])}  {ends}", va="center", fontsize=7.5)
+        ends = f"[{decimal(row['ci_low'], 2)}, {decimal(row['ci_high'], 2)}]"
+        sheet.text(6.12, bottom + 0.40, f"{decimal(row['estimate'], 2)}  {ends}", va="center", fontsize=7.5)
     if first and not pd.isna(row["p_holm"]):
         strong = row["verdict"] == "supported"
         sheet.text(6.12, bottom + 0.25, f"{row['verdict']}, p Holm {_p(row)}", va="center", fontsize=7.5,

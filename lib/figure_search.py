@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from lib.figure_style import BLUE, FAINT, GREEN, ORANGE, PURPLE, SKY, SOFT, VERMILLION, WIDTH, Sheet, styled
+from lib.figure_style import BLUE, FAINT, PURPLE, SKY, SOFT, VERMILLION, WIDTH, Sheet, styled
 
 NAMES = {"bm25": "BM25", "vector": "vector", "hybrid": "hybrid", "reranked": "hybrid + reranker"}
 LINES = {"bm25": (PURPLE, ":", "D"), "vector": (SKY, "--", "^"), "hybrid": (BLUE, "-.", "s"),
@@ -27,11 +27,11 @@ def recall(table: pd.DataFrame, *, chosen_k: int, standing: str) -> Figure:
         for name, top in [max(best.loc[target].iterrows(), key=lambda item: item[1]["found"])]
     )
     with styled():
-        sheet = Sheet(room=3.3, title=title, standing=standing,
+        sheet = Sheet(room=3.0, title=title, standing=standing,
                       note="Found: any piece of a question's evidence is among the first k chunks. A gold chunk covers "
                       "at least half of an evidence span. Answerable questions only.")  # fmt: skip
         for number, target in enumerate(("document", "chunk")):
-            axes = sheet.panel(0.6 + number * 3.75, 2.45, bottom=sheet.bottom + 0.5, height=2.5)
+            axes = sheet.panel(0.6 + number * 3.75, 2.45, bottom=sheet.bottom + 0.42, height=2.3)
             part = table[(table["target"] == target) & (table["evidence"] == "any")]
             axes.axvline(chosen_k, color=FAINT, linewidth=5, zorder=0)
             _lines(axes, part)
@@ -85,10 +85,10 @@ def gate(curve: pd.DataFrame, *, threshold: float, standing: str) -> Figure:
         f"and decides {chosen['right']:.0f} as it should"
     )
     with styled():
-        sheet = Sheet(room=3.1, title=title, standing=standing,
+        sheet = Sheet(room=2.9, title=title, standing=standing,
                       note="Risk: share of the questions that pass although the material does not answer them. "
-                      "Grey lines: accuracy of the gate alone. Calibration questions only, never test questions.")  # fmt: skip
-        axes = sheet.panel(0.6, 3.0, bottom=sheet.bottom + 0.5, height=2.45)
+                      "Calibration questions only, never test questions.")  # fmt: skip
+        axes = sheet.panel(0.6, 3.0, bottom=sheet.bottom + 0.42, height=2.2)
         drawn = curve.dropna(subset=["risk"])
         axes.step(drawn["coverage"], drawn["risk"], color=BLUE, linewidth=1.4, where="post")
         axes.plot(drawn["coverage"], drawn["risk"], "o", color=BLUE, markersize=3.5)
@@ -102,7 +102,7 @@ def gate(curve: pd.DataFrame, *, threshold: float, standing: str) -> Figure:
         axes.set_xlim(0, 1.04)
         axes.set_ylim(-0.03, max(0.6, float(drawn["risk"].max()) + 0.05))
         axes.grid()
-        right = sheet.panel(4.5, WIDTH - 4.8, bottom=sheet.bottom + 0.5, height=2.45)
+        right = sheet.panel(4.5, WIDTH - 4.8, bottom=sheet.bottom + 0.42, height=2.2)
         right.step(curve["threshold"], curve["accuracy"], color=SOFT, linewidth=1.4, where="mid")
         right.plot(curve["threshold"], curve["accuracy"], "o", color=SOFT, markersize=3.5)
         right.plot(threshold, chosen["accuracy"], "D", color=VERMILLION, markersize=7)
@@ -117,32 +117,34 @@ def gate(curve: pd.DataFrame, *, threshold: float, standing: str) -> Figure:
 
 
 def pilot(table: pd.DataFrame, *, chosen_k: int, standing: str) -> Figure:
-    """Recall and accuracy over k of the pilot questions, with Wilson's 95 % intervals.
-
-    `table` has a row per k: k, n, found (gold document), correct, asked, and `<name>_low`, `<name>_high` of
-    the shares `recall` and `accuracy`.
-    """
+    """Recall and accuracy over k on the pilot questions, with Wilson's 95 % intervals; `table` is `pilot.table`."""
     first, last = table.iloc[0], table.iloc[-1]
     title = (
-        f"Pilot: from k = {first['k']:.0f} to {last['k']:.0f} the gold document comes for {first['found']:.0f} → "
-        f"{last['found']:.0f} of {last['n']:.0f} questions, right decisions {first['correct']:.0f} → "
-        f"{last['correct']:.0f} of {last['asked']:.0f}"
+        f"Pilot: from k = {first['k']} to {last['k']} the gold chunk comes for {first['chunk']} → {last['chunk']} "
+        f"of {last['answerable']} questions"
     )
+    if table["correct"].notna().all():
+        title += f", right decisions go {first['correct']} → {last['correct']} of {last['asked']}"
     with styled():
-        sheet = Sheet(room=3.0, title=title, standing=standing,
+        sheet = Sheet(room=2.75, title=title, standing=standing,
                       note="Hybrid search, marked pilot questions only; bars: Wilson's 95 % interval. The band marks "
-                      "the k that the study uses.")  # fmt: skip
-        axes = sheet.panel(0.6, 5.2, bottom=sheet.bottom + 0.5, height=2.3)
-        axes.axvline(chosen_k, color=FAINT, linewidth=9, zorder=0)
+                      "the k that the study uses. Gold: any piece of a question's evidence.")  # fmt: skip
+        axes = sheet.panel(0.6, 5.4, bottom=sheet.bottom + 0.42, height=2.25)
+        axes.axvline(chosen_k, color=FAINT, linewidth=14, zorder=0)
+        tips = []
         for name, words, colour, marker, shift in (
-            ("recall", "gold document found", GREEN, "s", -0.12), ("accuracy", "right decision", ORANGE, "o", 0.12)
+            ("document", "gold document found", SKY, "^", -0.14), ("chunk", "gold chunk found", BLUE, "s", 0.0),
+            ("accuracy", "right decision", VERMILLION, "o", 0.14),
         ):  # fmt: skip
-            below, above = table[name] - table[f"{name}_low"], table[f"{name}_high"] - table[name]
-            axes.errorbar(table["k"] + shift, table[name], yerr=[below.clip(lower=0), above.clip(lower=0)],
-                          color=colour, marker=marker, markersize=6, linewidth=1.2, elinewidth=1, capsize=0)  # fmt: skip
-        ends = sorted([(float(last["recall"]), "gold document found", GREEN),
-                       (float(last["accuracy"]), "right decision", ORANGE)])  # fmt: skip
-        for (_, words, colour), height in zip(ends, apart([end[0] for end in ends], 0.09), strict=True):
+            share = "accuracy" if name == "accuracy" else f"{name}_share"
+            drawn = table.dropna(subset=[share])
+            ends = [(drawn[share] - drawn[f"{name}_low"]).clip(lower=0), drawn[f"{name}_high"] - drawn[share]]
+            axes.errorbar(drawn["k"] + shift, drawn[share], yerr=[ends[0], ends[1].clip(lower=0)], color=colour,
+                          marker=marker, markersize=5.5, linewidth=1.2, elinewidth=0.9)  # fmt: skip
+            if len(drawn):
+                tips.append((float(drawn[share].iloc[-1]), words, colour))
+        tips.sort()
+        for (_, words, colour), height in zip(tips, apart([tip[0] for tip in tips], 0.09), strict=True):
             axes.text(last["k"] + 0.5, height, words, color=colour, va="center", fontsize=8.5)
         axes.set_xticks(table["k"])
         axes.set_ylim(-0.03, 1.06)

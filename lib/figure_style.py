@@ -8,20 +8,17 @@ Sizes are in inches and points. No pyplot: nothing here is global.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from math import isfinite
 from pathlib import Path
 
 import matplotlib as mpl
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.text import Annotation, Text
-from matplotlib.transforms import Bbox
 
 from lib.config import Study
+from lib.words import balanced
 
 WIDTH = 8.0  # inches; text of 8 points stays readable at the 6.5 inches of a printed page
 INK, SOFT, FAINT = "#1a1a1a", "#595959", "#d0d0d0"
@@ -114,31 +111,6 @@ class Sheet:
         return self.figure.add_axes(box)
 
 
-def balanced(text: str, width: int) -> list[str]:
-    """Lines of at most `width` characters, no more of them than needed and of about equal length.
-
-    >>> balanced("one two three four", 14)
-    ['one two', 'three four']
-    """
-    lines = textwrap.wrap(text, width)
-    while width > 1 and len(narrower := textwrap.wrap(text, width - 1, break_long_words=False)) == len(lines):
-        if max(map(len, narrower), default=0) > width - 1:
-            break
-        lines, width = narrower, width - 1
-    return lines
-
-
-def decimal(value: float, digits: int = 3) -> str:
-    """A number to some significant digits, never with an exponent, with a real minus sign.
-
-    >>> decimal(-0.0000385)
-    '−0.0000385'
-    """
-    if not isfinite(value):
-        return "∞" if value > 0 else "−∞"
-    return np.format_float_positional(value, digits, fractional=False, trim="-").replace("-", "−")
-
-
 def save(figure: Figure, folder: Path, name: str) -> Path:
     """Write `folder/name.svg` and `.png` and return the PNG; equal figures are equal bytes.
 
@@ -192,62 +164,3 @@ def key(axes: Axes, kinds: Sequence[tuple[str, str, str]]) -> None:
 
 def _height(axes: Axes) -> float:
     return float(axes.figure.get_size_inches()[1])  # type: ignore[union-attr]
-
-
-def join(names: Sequence[str]) -> str:
-    """Names as words: "A5", "A4b and A5", "A3, A4b and A5".
-
-    >>> join(["A3", "A4b", "A5"])
-    'A3, A4b and A5'
-    """
-    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
-
-
-def place_labels(axes: Axes, points: Sequence[tuple[float, float, str]], *, avoid: Iterable[Bbox] = ()) -> None:
-    """Write each label beside its point where it covers no other label or point.
-
-    Tries 8 directions at growing distances, in a fixed order; the least overlap wins. From the
-    third distance on a thin line ties the label to its point.
-    """
-    figure = axes.figure
-    renderer = figure.canvas.get_renderer()  # type: ignore[union-attr,attr-defined]
-    figure.draw_without_rendering()  # type: ignore[union-attr]
-    centres = [axes.transData.transform((x, y)) for x, y, _ in points]
-    pad = 4.5 * figure.dpi / 72
-    taken = [Bbox.from_extents(x - pad, y - pad, x + pad, y + pad) for x, y in centres] + list(avoid)
-    frame = axes.get_window_extent(renderer)
-    for number, (x, y, text) in enumerate(points):
-        best: tuple[float, Annotation, Bbox] | None = None
-        for distance in (7, 12, 20, 30, 42, 56):
-            for dx, dy in ((1, 0), (-1, 0), (0, 1), (0, -1), (0.8, 0.7), (-0.8, 0.7), (0.8, -0.7), (-0.8, -0.7)):
-                note = axes.annotate(
-                    text, (x, y), (dx * distance, dy * distance), textcoords="offset points", fontsize=8,
-                    ha="left" if dx > 0 else "right" if dx < 0 else "center",
-                    va="bottom" if dy > 0 else "top" if dy < 0 else "center",
-                    bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.75},
-                    arrowprops={"arrowstyle": "-", "color": SOFT, "linewidth": 0.5} if distance > 12 else None,
-                )  # fmt: skip
-                box = _text_box(note, renderer)
-                outside = box.width * box.height - _overlap(box, frame)
-                covered = sum(_overlap(box, other) for i, other in enumerate(taken) if i != number) + 4 * outside
-                if best is None or covered < best[0] - 1e-6:
-                    if best:
-                        best[1].remove()
-                    best = covered, note, box
-                else:
-                    note.remove()
-            if best and best[0] <= 0:
-                break
-        assert best is not None
-        taken.append(best[2])
-
-
-def _text_box(note: Annotation, renderer: object) -> Bbox:
-    """The extent of the words alone, without the line to the point."""
-    note.update_positions(renderer)  # type: ignore[arg-type]
-    return Text.get_window_extent(note, renderer)  # type: ignore[arg-type]
-
-
-def _overlap(first: Bbox, second: Bbox) -> float:
-    shared = Bbox.intersection(first, second)
-    return shared.width * shared.height if shared else 0.0

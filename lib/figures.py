@@ -8,13 +8,12 @@ hypotheses in `lib/figure_forest.py`, notebook 03 in `lib/figure_search.py`.
 from __future__ import annotations
 
 import textwrap
-from math import inf
 from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, PercentFormatter
+from matplotlib.ticker import PercentFormatter
 
 from lib.config import Study
 from lib.figure_style import (
@@ -26,20 +25,19 @@ from lib.figure_style import (
     WIDTH,
     Sheet,
     arm_label,
-    decimal,
     family,
-    join,
     key,
-    place_labels,
     rows,
     styled,
 )
+from lib.words import join
 
 MARKERS = {"small": "o", "large": "s", "tiny": "^"}
 BLOCKS = ("common", "conflict", "unanswerable")
 ROW = 0.27  # inches an arm
-GUTTER = 2.35  # inches for the arms' names
+GUTTER = 2.5  # inches for the arms' names
 CHANCE = 0.25  # four options
+PARTIAL = " * Calls are missing: see the table."
 KINDS = {  # kind of decision -> words, colour, hatch, colour of the number; light and dark in grey print too
     "right": ("right", GREEN, "", INK),
     "insufficient": ("“insufficient”", SKY, "", INK),
@@ -54,15 +52,15 @@ def accuracy(arms: pd.DataFrame, study: Study, *, standing: str) -> Figure:
     with styled():
         high = ROW * len(arms)
         sheet = Sheet(room=high + 0.66, title=_accuracy_title(arms), standing=standing,
-                      note="Plurality of the samples of each question; points: share right, bars: Wilson's 95 % interval; "
-                      "dashed: chance with four options. Arms with gold documents are asked the answerable questions "
-                      "only." + (" * Calls are missing: see the table." if (arms["state"] == "partial").any() else ""))  # fmt: skip
+                      note="Plurality of the samples of each question; points: share right, bars: Wilson's 95 % "
+                      "interval; dashed: chance with four options. Arms with gold documents are asked the answerable "
+                      "questions only." + (PARTIAL if (arms["state"] == "partial").any() else ""))  # fmt: skip
         bottom = sheet.bottom + 0.3
         _names(sheet, arms, study, bottom=bottom)
-        whole = sheet.panel(GUTTER, 2.1, bottom=bottom, height=high)
+        whole = sheet.panel(GUTTER, 1.95, bottom=bottom, height=high)
         _dots(whole, arms, study, "", title="all questions asked")
         for number, block in enumerate(BLOCKS):
-            axes = sheet.panel(GUTTER + 2.75 + number * 0.98, 0.52, bottom=bottom, height=high)
+            axes = sheet.panel(GUTTER + 2.6 + number * 0.98, 0.52, bottom=bottom, height=high)
             _dots(axes, arms, study, f"{block}_", title=block)
         for row, arm in enumerate(arms.to_dict("records")):
             if not arm["n"]:
@@ -108,60 +106,6 @@ def _dots(axes: Axes, arms: pd.DataFrame, study: Study, prefix: str, *, title: s
     axes.set_title(title, loc="left", fontsize=8.5, pad=7)
 
 
-def cost(tradeoff: pd.DataFrame, study: Study, *, standing: str, not_shown: str = "") -> Figure:
-    """Accuracy over nominal cost per correct decision, both on the answerable questions; cost is logarithmic.
-
-    `tradeoff` is `results.tradeoff`; `not_shown` says which arms are missing and why.
-    """
-    priced = tradeoff[(tradeoff["usd_per_correct"] > 0) & (tradeoff["usd_per_correct"] < inf)]
-    free = [row["arm"] for row in tradeoff.to_dict("records") if row["usd_per_correct"] == 0]
-    never = [row["arm"] for row in tradeoff.to_dict("records") if row["usd_per_correct"] == inf]
-    extra = f"Costs nothing, not drawn: {', '.join(free)}. " if free else ""
-    extra += f"No right decision, not drawn: {', '.join(never)}. " if never else ""
-    with styled():
-        sheet = Sheet(room=4.65, title=_cost_title(priced), standing=standing,
-                      note="Answerable questions. Cold list price, the same for all arms; bars: Wilson's 95 % interval; "
-                      "dashed: chance. Circle: small model; square: large; triangle: tiny. "
-                      f"{extra}{not_shown} {_priced(study)}")  # fmt: skip
-        axes = sheet.panel(0.65, WIDTH - 0.95, bottom=sheet.bottom + 0.42, height=3.9)
-        axes.set_xscale("log")
-        axes.axhline(CHANCE, color=SOFT, linewidth=0.7, linestyle=(0, (4, 3)), zorder=0)
-        for arm in priced.to_dict("records"):
-            colour, x = family(study, arm["arm"])[1], arm["usd_per_correct"]
-            axes.plot([x, x], [arm["accuracy_low"], arm["accuracy_high"]], color=colour, linewidth=0.9, alpha=0.45)
-            axes.plot(x, arm["accuracy"], MARKERS.get(study.arms[arm["arm"]].model, "o"), color=colour, markersize=7)
-        axes.set_ylim(-0.03, 1.05)
-        if len(priced):
-            axes.set_xlim(priced["usd_per_correct"].min() / 1.8, priced["usd_per_correct"].max() * 2.2)
-        axes.yaxis.set_major_formatter(PercentFormatter(1))
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: decimal(value)))
-        axes.tick_params(axis="x", which="both", length=3, pad=3)
-        axes.xaxis.set_minor_formatter(FuncFormatter(_between))
-        axes.set_xlabel("USD per correct decision (list price, logarithmic)")
-        axes.set_ylabel("right decisions")
-        axes.grid(which="major")
-        key(axes, [(*each, "") for each in dict.fromkeys(family(study, arm) for arm in priced["arm"])])
-        place_labels(axes, [(row["usd_per_correct"], row["accuracy"], row["arm"]) for row in priced.to_dict("records")])
-    return sheet.figure
-
-
-def _between(value: float, _: int) -> str:
-    """Labels at 2 and 5 between powers of ten."""
-    return decimal(value) if f"{value:e}"[0] in "25" else ""
-
-
-def _cost_title(priced: pd.DataFrame) -> str:
-    if priced.empty:
-        return "What does a correct decision cost? No arm has been run yet"
-    ordered = priced.sort_values("usd_per_correct", kind="stable")
-    low, high = ordered.iloc[0], ordered.iloc[-1]
-    times = high["usd_per_correct"] / low["usd_per_correct"]
-    title = f"A correct decision costs from {decimal(low['usd_per_correct'], 2)} USD ({low['arm']}) "
-    title += f"to {decimal(high['usd_per_correct'], 2)} USD ({high['arm']}, {times:.0f} times as much)"
-    best = priced[priced["accuracy"] == priced["accuracy"].max()]
-    return title + f"; most accurate: {join(list(best['arm']))}, {best.iloc[0]['correct']} of {best.iloc[0]['n']}"
-
-
 def errors(taxonomy: pd.DataFrame, study: Study, *, standing: str, not_shown: str = "") -> Figure:
     """Decisions on the answerable questions by kind, one stacked bar an arm, numbers inside."""
     part = taxonomy[taxonomy["questions"] == "answerable"].reset_index(drop=True)
@@ -177,7 +121,7 @@ def errors(taxonomy: pd.DataFrame, study: Study, *, standing: str, not_shown: st
     with styled():
         high = ROW * max(len(part), 1)
         sheet = Sheet(room=high + 0.6, title=title, standing=standing,
-                      note=f"Answerable questions, one decision each (plurality of the samples). {not_shown}")  # fmt: skip
+                      note=f"Answerable questions, one decision each (plurality of samples). {not_shown}")  # fmt: skip
         axes = sheet.panel(GUTTER, WIDTH - GUTTER - 0.35, bottom=sheet.bottom + 0.28, height=high)
         _names(sheet, part, study, bottom=sheet.bottom + 0.28)
         axes.set_ylim(max(len(part), 1) - 0.5, -0.5)
@@ -228,7 +172,7 @@ def stability(table: pd.DataFrame, study: Study, *, standing: str, not_shown: st
         sheet = Sheet(room=high + 0.75, title=title, standing=standing, note=f"{note} {not_shown}")
         bottom = sheet.bottom + 0.42
         _names(sheet, run, study, bottom=bottom)
-        left = sheet.panel(GUTTER, 2.6, bottom=bottom, height=high)
+        left = sheet.panel(GUTTER, 2.5, bottom=bottom, height=high)
         right = sheet.panel(GUTTER + 3.35, 1.9, bottom=bottom, height=high)
         for axes in (left, right):
             rows(axes, max(len(run), 1))
@@ -262,16 +206,6 @@ def _names(sheet: Sheet, arms: pd.DataFrame, study: Study, *, bottom: float) -> 
 
 def _short(reason: str | None, width: int) -> str:
     return textwrap.shorten(reason or "", width, placeholder=" …")
-
-
-def _priced(study: Study) -> str:
-    """Which list prices stand for local models."""
-    stand_in = {(m.model, m.price_as) for m in study.models.values() if m.price_as and m.price_as != m.model}
-    if not stand_in:
-        return ""
-    return "Local models are priced by a stand-in's list price: " + "; ".join(
-        f"{model} as {priced}" for model, priced in sorted(stand_in)
-    ) + "."  # fmt: skip
 
 
 def missing_arms(arms: pd.DataFrame) -> str:

@@ -24,13 +24,16 @@ def file_sha256(path: Path) -> str:
 def closure(entries: Iterable[str], *, root: Path) -> tuple[str, ...]:
     """These files and every module of `lib` that they import, at any depth, sorted, relative to `root`.
 
-    Imports inside functions count. Files that are not Python (a price list) stand for themselves.
+    Imports inside functions count. Files that are not Python (a price list) stand for themselves;
+    an entry with a `*` stands for every file that it matches.
 
     Raises:
         HistoryError: an entry that does not exist.
     """
     found: set[str] = set()
-    queue = list(entries)
+    queue = []
+    for entry in entries:
+        queue += [path.relative_to(root).as_posix() for path in root.glob(entry)] if "*" in entry else [entry]
     while queue:
         name = queue.pop()
         if name in found:

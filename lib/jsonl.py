@@ -25,7 +25,7 @@ class RowError(ValueError):
 
 
 @functools.cache
-def _adapter(kind: type[Row]) -> TypeAdapter[Row]:
+def _adapter(kind: Any) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
 
 

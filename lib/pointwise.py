@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import math
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -41,8 +42,9 @@ class RerankError(RuntimeError):
 def prompt(query: str, passage: str, language: Language) -> Prompt:
     """The prompt of one pair, from `lib/prompts/<language>/rerank.txt`: system, question and passage in turn."""
     parts = (paths.PROMPTS / language / "rerank.txt").read_text(encoding="utf-8").removesuffix("\n").split("\n---\n")
-    system, question, asked = parts
-    return Prompt(system, question.replace("{question}", query), asked.replace("{passage}", passage))
+    # In one pass: a passage may hold braces.
+    values = {"question": query, "passage": passage}
+    return Prompt(*(re.sub(r"\{(question|passage)\}", lambda found: values[found[1]], part) for part in parts))
 
 
 def score(logprobs: Mapping[str, float], language: Language) -> float:
@@ -56,7 +58,7 @@ def score(logprobs: Mapping[str, float], language: Language) -> float:
     yes, no = _mass(logprobs, YES[language]), _mass(logprobs, NO[language])
     if yes is None and no is None:
         return -LIMIT
-    least = min(logprobs.values())
+    least = max(min(logprobs.values()), -2 * LIMIT)  # some servers say -inf
     difference = (least if yes is None else yes) - (least if no is None else no)
     return rounded(max(-LIMIT, min(LIMIT, difference)))
 
@@ -64,7 +66,9 @@ def score(logprobs: Mapping[str, float], language: Language) -> float:
 def _mass(logprobs: Mapping[str, float], word: str) -> float | None:
     """Log of the summed probability of the tokens that begin `word`; None without any."""
     heads = [value for token, value in logprobs.items() if (head := fold(token.strip())) and word.startswith(head)]
-    return math.log(math.fsum(math.exp(value) for value in heads)) if heads else None
+    if not heads or (top := max(heads)) == -math.inf:
+        return None
+    return top + math.log(math.fsum(math.exp(value - top) for value in heads))
 
 
 class Pointwise:

@@ -114,6 +114,11 @@ def standing(n: int, exploratory: Sequence[str]) -> str:
     return " · ".join([*words, f"demonstration, n = {n}" if n < FEWEST else f"n = {n}"])
 
 
+def test_questions(study: Study) -> int:
+    """How many questions the study's results rest on."""
+    return sum(question.split == "test" for question in questions.load(study))
+
+
 def decisions(analysis: Analysis) -> pd.DataFrame:
     """One row an arm and question: the vote, what it amounts to, what it cost; the ground of every count."""
     import pandas as pd

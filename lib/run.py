@@ -104,9 +104,12 @@ def execute(
     }
     for cell in cells:
         role = material.study.arms[cell.arm].model
-        model, asked = opened[role], material.study.models[role].model
+        model = opened[role]
+        asked = material.study.models[role].model
         if isinstance(model, models.NotAvailable):
             not_run[cell.arm] = str(model)
+            yield None
+            continue
         if cell.arm in not_run:
             yield None
             continue

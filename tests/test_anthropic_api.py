@@ -16,6 +16,7 @@ from lib.schema import Prompt
 KEY = "sk-ant-planted-0123456789"
 HAIKU = "claude-haiku-5-5"
 MARK = {"type": "ephemeral"}
+PROMPT = Prompt("S", "C", "Q")
 
 
 def message(text: str | None = "B", *, model: str = HAIKU, **usage) -> dict:
@@ -26,7 +27,7 @@ def message(text: str | None = "B", *, model: str = HAIKU, **usage) -> dict:
     }  # fmt: skip
 
 
-def ask(answer, prompt: Prompt = Prompt("S", "C", "Q"), **options):
+def ask(answer, prompt: Prompt = PROMPT, **options):
     """The reply to one call, and the request that was sent: (body, headers)."""
     seen: list[httpx2.Request] = []
 
@@ -78,6 +79,9 @@ def test_an_hour_in_the_cache_is_asked_for_by_name():
     assert body["messages"][0]["content"][0]["cache_control"] == {"type": "ephemeral", "ttl": "1h"}
 
 
+WRITTEN = {"ephemeral_5m_input_tokens": 200, "ephemeral_1h_input_tokens": 500}
+
+
 @pytest.mark.parametrize(
     "usage, read, write, hour",
     [
@@ -85,7 +89,7 @@ def test_an_hour_in_the_cache_is_asked_for_by_name():
         ({"cache_read_input_tokens": 900}, 900, 0, 0),
         ({"cache_read_input_tokens": None, "cache_creation_input_tokens": None}, 0, 0, 0),
         ({"cache_creation_input_tokens": 700}, 0, 700, 0),
-        ({"cache_creation_input_tokens": 700, "cache_creation": {"ephemeral_5m_input_tokens": 200, "ephemeral_1h_input_tokens": 500}}, 0, 200, 500),
+        ({"cache_creation_input_tokens": 700, "cache_creation": WRITTEN}, 0, 200, 500),
         ({"cache_read_input_tokens": 9, "cache_creation_input_tokens": 5, "cache_creation": None}, 9, 5, 0),
     ],
 )  # fmt: skip
@@ -142,7 +146,7 @@ def test_the_key_never_shows_in_errors_tracebacks_or_names():
 
 def test_without_a_key_no_request_is_made():
     for environ in ({}, {"ANTHROPIC_API_KEY": ""}):
-        with pytest.raises(NotAvailable, match="^no key: set ANTHROPIC_API_KEY$"):
+        with pytest.raises(NotAvailable, match=r"^no key: set ANTHROPIC_API_KEY$"):
             models.open_model(config.Model("anthropic", HAIKU), environ=environ)
 
 

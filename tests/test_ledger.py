@@ -223,7 +223,13 @@ def test_a_second_writer_is_refused_by_name_and_readers_are_not(path):
 
 
 def test_another_process_cannot_write_and_a_crash_releases_the_lock(path):
-    code = f"import sys, time; from lib.ledger import Ledger; l = Ledger({str(path)!r}); print('open', flush=True); time.sleep(60)"
+    code = f"""
+import time
+from lib.ledger import Ledger
+held = Ledger({str(path)!r})
+print('open', flush=True)
+time.sleep(60)
+"""
     child = subprocess.Popen([sys.executable, "-c", code], cwd=paths.ROOT, stdout=subprocess.PIPE)
     try:
         assert child.stdout.readline() == b"open\n"

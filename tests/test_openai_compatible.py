@@ -151,7 +151,7 @@ def test_the_key_never_shows_in_errors_tracebacks_or_names():
 )
 def test_a_host_gets_its_own_key_and_no_other(base_url, variable):
     model = config.Model("openai", "m", base_url=base_url)
-    every = {name: KEY for name in ("OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY", "MINILAKE_API_KEY")}
+    every = dict.fromkeys(("OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY", "MINILAKE_API_KEY"), KEY)
     without = {name: key for name, key in every.items() if name != variable}
     with pytest.raises(NotAvailable, match=f"no key: set {variable}"):
         openai_compatible.open(model, environ=without)

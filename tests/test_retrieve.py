@@ -7,7 +7,7 @@ import pytest
 
 from lib import jsonl, retrieve
 from lib.chunk import chunks
-from lib.retrieve import Difference, Retrieved, Reranker, as_rankings, differences
+from lib.retrieve import Difference, Reranker, Retrieved, as_rankings, differences
 from lib.schema import Hit
 from tests.embedders import letters
 from tests.fakes import CARDS, QUESTIONS, STUDY, made_lake

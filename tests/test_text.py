@@ -31,7 +31,8 @@ def test_words_are_unified_folded_and_bare_of_accents(text, words):
 
 
 def test_composed_and_decomposed_accents_give_the_same_words():
-    assert tokens(unicodedata.normalize("NFD", "decisão é ação")) == tokens("decisão é ação") == ["decisao", "e", "acao"]
+    composed = "decisão é ação"
+    assert tokens(unicodedata.normalize("NFD", composed)) == tokens(composed) == ["decisao", "e", "acao"]
 
 
 def test_folding_twice_changes_no_character_of_unicode():

@@ -109,5 +109,5 @@ def test_a_damaged_index_is_refused(tmp_path, damage):
     index(folder=tmp_path)
     (path,) = (tmp_path / "indexes").iterdir()
     path.write_bytes(damage(path.read_bytes()))
-    with pytest.raises(IndexFault, match="not a readable index .*delete it"):
+    with pytest.raises(IndexFault, match=r"not a readable index .*delete it"):
         index(folder=tmp_path)
