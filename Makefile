@@ -63,7 +63,7 @@ verify: setup ## check that what was frozen still holds: make verify STUDY=name
 	$(PY) -m lib verify $(STUDY) $(ARGS)
 
 bench: setup ## time the statistics against plain scipy
-	$(PY) tests/bench_stats.py $(ARGS)
+	$(PY) -m bench.bench_stats $(ARGS)
 
 lab: setup ## open the notebooks in JupyterLab
 	$(PY) -m jupyterlab notebooks $(ARGS)

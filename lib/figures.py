@@ -109,7 +109,7 @@ def _dots(axes: Axes, arms: pd.DataFrame, study: Study, prefix: str, *, title: s
 def errors(taxonomy: pd.DataFrame, study: Study, *, standing: str, not_shown: str = "") -> Figure:
     """Decisions on the answerable questions by kind, one stacked bar an arm, numbers inside."""
     part = taxonomy[taxonomy["questions"] == "answerable"].reset_index(drop=True)
-    small = part[[study.arms[arm].model == "small" for arm in part["arm"]]]
+    small = part[part["arm"].isin([arm for arm, setting in study.arms.items() if setting.model == "small"])]
     wrong = {kind: int(small[kind].sum()) for kind in KINDS if kind != "right"}
     title = "How do the arms err? No arm has been run yet"
     if total := sum(wrong.values()):

@@ -231,6 +231,7 @@ print('open', flush=True)
 time.sleep(60)
 """
     child = subprocess.Popen([sys.executable, "-c", code], cwd=paths.ROOT, stdout=subprocess.PIPE)
+    assert child.stdout
     try:
         assert child.stdout.readline() == b"open\n"
         with pytest.raises(LedgerError, match=rf"process {child.pid} is writing it"):
@@ -312,18 +313,21 @@ import os, sys
 from lib.ledger import Ledger
 from tests.test_ledger import made
 
+def say(what):
+    os.write(1, f"{what}\\n".encode())  # in one piece: the kill may come at any moment
+
 def write(path):
-    print(os.getpid(), flush=True)
+    say(os.getpid())
     with Ledger(path, report=lambda note: None) as ledger:
         for number in range(len(ledger.done), 10**6):
             ledger.append(made(number, text="ção" * (number * 7919 % 2000)))
-            print(number, flush=True)
+            say(number)
 
 for _ in sys.stdin:
     if (child := os.fork()) == 0:
         write(sys.argv[1])
     os.waitpid(child, 0)
-    print("end", flush=True)
+    say("end")
 """
 
 
@@ -332,6 +336,7 @@ def test_killed_at_any_moment_it_loses_nothing_that_was_accepted(path):
     command = [sys.executable, "-c", FORKS, str(path)]
     accepted = -1
     with subprocess.Popen(command, cwd=paths.ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as forks:
+        assert forks.stdin and forks.stdout
         for turn in range(40):
             forks.stdin.write("go\n")
             forks.stdin.flush()
@@ -340,8 +345,8 @@ def test_killed_at_any_moment_it_loses_nothing_that_was_accepted(path):
                 accepted = int(forks.stdout.readline())
             time.sleep(rng.uniform(0.005, 0.05))
             os.kill(writer, signal.SIGKILL)
-            numbers = list(iter(forks.stdout.readline, "end\n"))
-            accepted = max([accepted, *map(int, numbers)])
+            while (said := forks.stdout.readline()) != "end\n":
+                accepted = int(said)
             rows = ledger.read(path, report=lambda note: None)
             assert [row.call for row in rows] == [made(number).call for number in range(len(rows))]
             assert len(rows) > accepted
@@ -374,8 +379,9 @@ def test_replies_that_must_not_be_recorded_as_answers(changed, kind):
 
 
 def test_a_refusal_says_what_was_wrong():
-    assert ledger.refusal(REPLY._replace(model="n"), "m").message == "asked for 'm', answered by 'n'"
-    assert ledger.refusal(REPLY._replace(text=""), "m").message == "no text, though 2 output tokens were counted"
+    assert ledger.refusal(REPLY._replace(model="n"), "m") == CallError("wrong_model", "asked for 'm', answered by 'n'")
+    empty = CallError("empty", "no text, though 2 output tokens were counted")
+    assert ledger.refusal(REPLY._replace(text=""), "m") == empty
     assert ledger.refusal(REPLY._replace(model="/x/m.gguf"), "m") is None
 
 
@@ -389,9 +395,9 @@ def test_any_text_survives_the_ledger(tmp_path_factory, text, letter, latency_s,
     assert json.loads(path.read_bytes())["class"] == "letter"
 
 
-def test_a_ledger_of_a_whole_study_opens_in_well_under_a_second(path):
+def test_a_ledger_of_a_whole_study_opens_at_once(path):
     written(path, b"".join(line(made(number)) for number in range(7200)))
     start = time.process_time()
     with Ledger(path) as open_:
         assert len(open_.done) == 7200
-    assert time.process_time() - start < 1.0
+    assert time.process_time() - start < 2.0  # 0.4 without the tracing of coverage

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -115,7 +116,8 @@ def test_every_price_says_where_it_comes_from():
 def test_the_cache_prices_of_claude_are_the_documented_multiples_of_its_input_price():
     for model in (HAIKU, SONNET):
         price = prices.load().price(model, on=DAY)
-        for tier in filter(None, (price, price.long_context)):
+        tiers: list[Any] = [price, price.long_context] if price.long_context else [price]
+        for tier in tiers:
             multiples = [tier.cache_read / tier.input, tier.cache_write / tier.input, tier.cache_write_1h / tier.input]
             assert multiples == pytest.approx([0.1, 1.25, 2.0])
 

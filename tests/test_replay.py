@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import fakes
+import ledgers
 import pytest
 
 from lib import jsonl, pointwise, record, replay, retrieve, run
@@ -16,6 +17,11 @@ from lib.schema import Hit, call_id, prompt_sha256
 
 MATERIAL = fakes.material()
 ASKED = [each for each in fakes.QUESTIONS if each.split == "test"]
+
+
+@pytest.fixture(scope="module")
+def calls(tmp_path_factory):
+    return recorded(tmp_path_factory.mktemp("recorded"))
 
 
 def recorded(tmp_path, material=MATERIAL):
@@ -31,37 +37,32 @@ def scored(step: str, text: str, question=ASKED[0]):
     prompt = prompt_sha256(pointwise.prompt(question.question["en"], text, "en"))
     key = call_id(study="samovar", arm="rerank", question=question.id, sample=0, role="rerank", step=step,
                   model="small-1", prompt=prompt)  # fmt: skip
-    import ledgers
-
     return dataclasses.replace(
         ledgers.call("rerank", question.id, chosen="A"), call=key, role="rerank", step=step, model="small-1",
         prompt_sha256=prompt, class_="score", score=1.0, shown=None, letter=None,
     )  # fmt: skip
 
 
-def test_every_prompt_of_a_run_is_rebuilt_to_its_hash(tmp_path):
-    calls = recorded(tmp_path)
+def test_every_prompt_of_a_run_is_rebuilt_to_its_hash(calls):
     assert len({call.arm for call in calls}) == len(fakes.ARMS)
     assert list(replay.faults(MATERIAL, fakes.QUESTIONS, calls)) == []
 
 
-def test_a_changed_ranking_is_noticed_in_the_arms_that_read_it_and_nowhere_else(tmp_path):
-    calls = recorded(tmp_path)
+def test_a_changed_ranking_is_noticed_in_the_arms_that_read_it_and_nowhere_else(calls):
     key = ("f1", "en", "vector")
     other = dict(MATERIAL.retrieved) | {key: tuple(reversed(MATERIAL.retrieved[key]))}
     faults = list(replay.faults(dataclasses.replace(MATERIAL, retrieved=other), fakes.QUESTIONS, calls))
     assert faults and all(fault.startswith("A3 f1") for fault in faults)
 
 
-def test_a_run_without_the_gates_arm_needs_no_threshold(tmp_path):
-    calls = [call for call in recorded(tmp_path) if call.arm == "A0"]
+def test_a_run_without_the_gates_arm_needs_no_threshold(calls):
+    bare_calls = [call for call in calls if call.arm == "A0"]
     bare = dataclasses.replace(MATERIAL, study=dataclasses.replace(fakes.STUDY, gate=dataclasses.replace(
         fakes.STUDY.gate, threshold=None)))  # fmt: skip
-    assert list(replay.faults(bare, fakes.QUESTIONS, calls)) == []
+    assert bare_calls and list(replay.faults(bare, fakes.QUESTIONS, bare_calls)) == []
 
 
 def test_pilot_prompts_are_rebuilt_with_their_own_k(tmp_path):
-    calls = []
     with Ledger(tmp_path / "calls.jsonl") as ledger:
         for varied in record.pilot_materials(MATERIAL).values():
             list(run.execute(run.plan(varied, ASKED), varied, ledger, fakes.opened(), run="pilot-en", not_run={}))
