@@ -99,8 +99,8 @@ def _recall(arguments: argparse.Namespace) -> int:
     rows = material.search(loaded, replay=not arguments.write, progress=_counter("rerank scores"))
     path = study.path("retrieval.jsonl")
     if arguments.write:
-        others = [row for row in jsonl.read(path, retrieve.Retrieved) if row.language != loaded.language] if path.exists() else []
-        retrieve.write_retrieval(path, [*others, *rows])
+        before = jsonl.read(path, retrieve.Retrieved) if path.exists() else []
+        retrieve.write_retrieval(path, [*(row for row in before if row.language != loaded.language), *rows])
         print(f"wrote {path}")
     rankings = retrieve.as_rankings(rows)
     asked = questions.load(study)
@@ -124,7 +124,8 @@ def _pilot(arguments: argparse.Namespace) -> int:
     asked = [question for question in questions.load(study) if question.pilot]
     for name, varied in record.pilot_materials(loaded).items():
         cells = run.plan(varied, asked)
-        record.record(varied, cells, name=f"pilot-{loaded.language}", frozen_sha256=None, progress=_bar(name, len(cells)))
+        progress = _bar(name, len(cells))
+        record.record(varied, cells, name=f"pilot-{loaded.language}", frozen_sha256=None, progress=progress)
     return 0
 
 

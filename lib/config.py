@@ -186,7 +186,7 @@ def _dangling(config: Study):
         if arm.model not in config.models:
             yield f"arms.{name}.model = {arm.model!r} is not one of the models {', '.join(config.models)}"
         if {"gold", "superseded"} & set(arm.contexts) and arm.questions == "all":
-            yield f"arms.{name} gives gold documents, which unanswerable questions do not have: questions = \"answerable\""
+            yield f'arms.{name} gives gold, which unanswerable questions do not have: set questions = "answerable"'
     seen = set()
     for hypothesis in config.hypothesis:
         if hypothesis.id in seen:

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from lib.figure_style import BLUE, FAINT, PURPLE, SKY, SOFT, VERMILLION, WIDTH, Sheet, styled
+from lib.words import join
 
 NAMES = {"bm25": "BM25", "vector": "vector", "hybrid": "hybrid", "reranked": "hybrid + reranker"}
 LINES = {"bm25": (PURPLE, ":", "D"), "vector": (SKY, "--", "^"), "hybrid": (BLUE, "-.", "s"),
@@ -19,19 +20,14 @@ def recall(table: pd.DataFrame, *, chosen_k: int, standing: str) -> Figure:
 
     `table` is `recall.recall_table`, of one split.
     """
-    best = table[(table["k"] == chosen_k) & (table["evidence"] == "any")].set_index(["target", "retriever"])
-    title = f"What do {chosen_k} chunks bring? "
-    title += "; ".join(
-        f"the gold {target} for {top['found']} of {top['n']} questions with {NAMES[name]}"
-        for target in ("document", "chunk")
-        for name, top in [max(best.loc[target].iterrows(), key=lambda item: item[1]["found"])]
-    )
+    best = table[(table["k"] == chosen_k) & (table["evidence"] == "any")]
+    title = f"{chosen_k} chunks bring {_best(best, 'document')} and {_best(best, 'chunk')}"
     with styled():
         sheet = Sheet(room=3.0, title=title, standing=standing,
                       note="Found: any piece of a question's evidence is among the first k chunks. A gold chunk covers "
                       "at least half of an evidence span. Answerable questions only.")  # fmt: skip
         for number, target in enumerate(("document", "chunk")):
-            axes = sheet.panel(0.6 + number * 3.75, 2.45, bottom=sheet.bottom + 0.42, height=2.3)
+            axes = sheet.panel(0.6 + number * 3.95, 2.2, bottom=sheet.bottom + 0.42, height=2.3)
             part = table[(table["target"] == target) & (table["evidence"] == "any")]
             axes.axvline(chosen_k, color=FAINT, linewidth=5, zorder=0)
             _lines(axes, part)
@@ -41,6 +37,17 @@ def recall(table: pd.DataFrame, *, chosen_k: int, standing: str) -> Figure:
             axes.yaxis.set_major_formatter(PercentFormatter(1))
             axes.grid(axis="y")
     return sheet.figure
+
+
+def _best(table: pd.DataFrame, target: str) -> str:
+    """The retrievers that find this target most often, and how often."""
+    own = table[table["target"] == target]
+    if own.empty:
+        return f"no gold {target}"
+    top = own[own["found"] == own["found"].max()]
+    names = [NAMES[name] for name in top["retriever"]]
+    who = "every retriever" if len(names) == len(own) > 1 else join(names)
+    return f"the gold {target} for {top['found'].iloc[0]} of {top['n'].iloc[0]} questions ({who})"
 
 
 def _lines(axes: Axes, part: pd.DataFrame) -> None:
@@ -53,9 +60,9 @@ def _lines(axes: Axes, part: pd.DataFrame) -> None:
     last = max(part["k"])
     axes.set_xticks(sorted(set(part["k"])))
     for (level, name, colour), height in zip(sorted(ends), apart([e[0] for e in sorted(ends)], 0.068), strict=True):
-        axes.annotate(name, (last, level), (last * 1.06, height), color=colour, va="center", fontsize=8,
+        axes.annotate(name, (last, level), (last * 1.08, height), color=colour, va="center", fontsize=8,
                       annotation_clip=False, arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.5,
-                                                         "shrinkA": 0, "shrinkB": 2})  # fmt: skip
+                                                         "relpos": (0, 0.5), "shrinkA": 1, "shrinkB": 2})  # fmt: skip
 
 
 def apart(levels: list[float], gap: float, *, ceiling: float = 1.02) -> list[float]:
@@ -90,8 +97,7 @@ def gate(curve: pd.DataFrame, *, threshold: float, standing: str) -> Figure:
                       "Calibration questions only, never test questions.")  # fmt: skip
         axes = sheet.panel(0.6, 3.0, bottom=sheet.bottom + 0.42, height=2.2)
         drawn = curve.dropna(subset=["risk"])
-        axes.step(drawn["coverage"], drawn["risk"], color=BLUE, linewidth=1.4, where="post")
-        axes.plot(drawn["coverage"], drawn["risk"], "o", color=BLUE, markersize=3.5)
+        axes.plot(drawn["coverage"], drawn["risk"], "-o", color=BLUE, markersize=3.5, linewidth=1)
         if pd.notna(chosen["risk"]):
             axes.plot(chosen["coverage"], chosen["risk"], "D", color=VERMILLION, markersize=7)
         axes.set_xlabel("coverage: share of questions that pass")
@@ -103,8 +109,7 @@ def gate(curve: pd.DataFrame, *, threshold: float, standing: str) -> Figure:
         axes.set_ylim(-0.03, max(0.6, float(drawn["risk"].max()) + 0.05))
         axes.grid()
         right = sheet.panel(4.5, WIDTH - 4.8, bottom=sheet.bottom + 0.42, height=2.2)
-        right.step(curve["threshold"], curve["accuracy"], color=SOFT, linewidth=1.4, where="mid")
-        right.plot(curve["threshold"], curve["accuracy"], "o", color=SOFT, markersize=3.5)
+        right.plot(curve["threshold"], curve["accuracy"], "-o", color=SOFT, markersize=3.5, linewidth=1)
         right.plot(threshold, chosen["accuracy"], "D", color=VERMILLION, markersize=7)
         right.annotate(f"calibrated: {threshold:g}", (threshold, chosen["accuracy"]), (0, 9),
                        textcoords="offset points", color=VERMILLION, ha="center", fontsize=8)  # fmt: skip
@@ -118,23 +123,22 @@ def gate(curve: pd.DataFrame, *, threshold: float, standing: str) -> Figure:
 
 def pilot(table: pd.DataFrame, *, chosen_k: int, standing: str) -> Figure:
     """Recall and accuracy over k on the pilot questions, with Wilson's 95 % intervals; `table` is `pilot.table`."""
-    first, last = table.iloc[0], table.iloc[-1]
-    title = (
-        f"Pilot: from k = {first['k']} to {last['k']} the gold chunk comes for {first['chunk']} → {last['chunk']} "
-        f"of {last['answerable']} questions"
-    )
+    listed = {name: ", ".join(str(int(value)) for value in table[name].dropna()) for name in ("k", "chunk", "correct")}
+    n = table["answerable"].iloc[0]
+    title = f"Pilot, k = {listed['k']}: the gold chunk comes for {listed['chunk']} of {n} questions"
     if table["correct"].notna().all():
-        title += f", right decisions go {first['correct']} → {last['correct']} of {last['asked']}"
+        title += f"; {listed['correct']} of {table['asked'].iloc[0]} decisions are right"
+    last_k = int(table["k"].iloc[-1])
     with styled():
         sheet = Sheet(room=2.75, title=title, standing=standing,
                       note="Hybrid search, marked pilot questions only; bars: Wilson's 95 % interval. The band marks "
                       "the k that the study uses. Gold: any piece of a question's evidence.")  # fmt: skip
         axes = sheet.panel(0.6, 5.4, bottom=sheet.bottom + 0.42, height=2.25)
-        axes.axvline(chosen_k, color=FAINT, linewidth=14, zorder=0)
+        axes.axvline(chosen_k, color=FAINT, linewidth=20, zorder=0)
         tips = []
         for name, words, colour, marker, shift in (
-            ("document", "gold document found", SKY, "^", -0.14), ("chunk", "gold chunk found", BLUE, "s", 0.0),
-            ("accuracy", "right decision", VERMILLION, "o", 0.14),
+            ("document", "gold document found", SKY, "^", -0.25), ("chunk", "gold chunk found", BLUE, "s", 0.0),
+            ("accuracy", "right decision", VERMILLION, "o", 0.25),
         ):  # fmt: skip
             share = "accuracy" if name == "accuracy" else f"{name}_share"
             drawn = table.dropna(subset=[share])
@@ -145,7 +149,7 @@ def pilot(table: pd.DataFrame, *, chosen_k: int, standing: str) -> Figure:
                 tips.append((float(drawn[share].iloc[-1]), words, colour))
         tips.sort()
         for (_, words, colour), height in zip(tips, apart([tip[0] for tip in tips], 0.09), strict=True):
-            axes.text(last["k"] + 0.5, height, words, color=colour, va="center", fontsize=8.5)
+            axes.text(last_k + 0.7, height, words, color=colour, va="center", fontsize=8.5)
         axes.set_xticks(table["k"])
         axes.set_ylim(-0.03, 1.06)
         axes.set_xlabel("k, chunks given to the model")

@@ -80,7 +80,7 @@ def _accuracy_title(arms: pd.DataFrame) -> str:
     bare = run[run["context"] == "none"]
     if len(bare) and bare.iloc[0]["arm"] not in set(best["arm"]):
         first = bare.iloc[0]
-        title += f"; with the question alone, {first['arm']}, {first['correct']} are right"
+        title += f"; with the question alone ({first['arm']}) {first['correct']} are right"
     return title
 
 

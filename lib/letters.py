@@ -28,7 +28,7 @@ class Choice(NamedTuple):
 
 
 # Everything below is matched against text without accents ("é" is "e"), case kept.
-_MARKS = r"[\s\"'`*_().:\[\]{}>#\-]*"
+_MARKS = r"[\s\"'`*_().,;:\[\]{}>#\-]*"
 _BARE = re.compile(rf"{_MARKS}([A-Da-d]){_MARKS}")
 _KEYS = r"answer|letter|choice|option|resposta|letra|opcao|alternativa|respuesta|opcion"
 _JSON = re.compile(rf"[\"'](?:{_KEYS})[\"']\s*:\s*[\"']\s*\(?([A-Da-d])\b(?!'\w|[+#-])", re.I)

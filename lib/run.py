@@ -18,7 +18,7 @@ from typing import NamedTuple
 from lib import arms, letters, models, questions
 from lib.arms import Material
 from lib.ledger import Ledger, refusal
-from lib.schema import Call, CallError, Prompt, Question, call_id, prompt_sha256
+from lib.schema import Call, CallError, Prompt, Question, call_id, prompt_sha256, sha256
 
 ATTEMPTS = 4  # of one call, when its errors are retryable
 FIRST_WAIT_S = 2.0  # doubled at each further attempt, with jitter
@@ -74,6 +74,15 @@ def key(cell: Cell, prompt: Prompt | None, material: Material) -> str:
     )
 
 
+def sampling_seed(cell: Cell, attempt: int, material: Material) -> int:
+    """The seed of an attempt, of its own.
+
+    One seed per sample would draw the same noise for every question, and one per call would repeat
+    an empty reply for ever.
+    """
+    return int(sha256(f"{material.study.seed}:{cell.arm}:{cell.question.id}:{cell.sample}:{attempt}")[:8], 16)
+
+
 def prompt_of(cell: Cell, material: Material) -> Prompt | None:
     """The prompt of a cell, or None where the gate abstains without a call."""
     if material.study.arms[cell.arm].gate and arms.abstains(cell.question, material):
@@ -114,7 +123,7 @@ def execute(
             yield None
             continue
         if model.name != asked:
-            raise ValueError(f"the role {role} is {asked!r} in study.toml, but the open model calls itself {model.name!r}")
+            raise ValueError(f"the role {role} is {asked!r} in study.toml, the open model says {model.name!r}")
         prompt = prompt_of(cell, material)
         call = key(cell, prompt, material)
         if call in ledger.done:
@@ -154,20 +163,24 @@ def _ask(
         try:
             reply = model.ask(
                 prompt,
-                seed=material.study.seed + cell.sample,
+                seed=sampling_seed(cell, attempt, material),
                 temperature=sampling.temperature,
                 max_tokens=sampling.max_tokens,
             )
         except models.ModelError as fault:
-            error = CallError(fault.kind, fault.message)
-            row = _row(cell, call, run, model, started, attempt, prompt, latency_s=time.monotonic() - begun, error=error)
+            waited_s, error = time.monotonic() - begun, CallError(fault.kind, fault.message)
+            row = _row(cell, call, run, model, started, attempt, prompt, latency_s=waited_s, error=error)
             if not fault.retryable or attempt == ATTEMPTS:
                 return row
             ledger.append(row)
             sleep(fault.retry_after_s or FIRST_WAIT_S * 2 ** (attempt - 1) * jitter.uniform(0.5, 1.5))
             continue
         row = _row(cell, call, run, model, started, attempt, prompt, reply=reply, error=refusal(reply, model.name))
-        return row if row.error else _read(row, cell, material)
+        if not row.error:
+            return _read(row, cell, material)
+        if attempt == ATTEMPTS:
+            return row
+        ledger.append(row)
     raise AssertionError("the last attempt returns")
 
 

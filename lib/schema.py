@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 LETTERS = "ABCD"
 ABSTAIN = 3  # index of the added option "insufficient information" before lettering
@@ -30,7 +30,7 @@ def sha256(text: str) -> str:
 
 
 class _Row:
-    __pydantic_config__ = {"extra": "forbid", "strict": True}
+    __pydantic_config__: ClassVar[dict[str, object]] = {"extra": "forbid", "strict": True}
 
 
 @dataclass(frozen=True, slots=True)

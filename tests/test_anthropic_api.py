@@ -104,7 +104,8 @@ def test_only_text_is_the_answer():
     answer["content"] = [{"type": "thinking", "thinking": "A?"}, block("The answer"), block(" is B")]
     assert ask(answer)[0].text == "The answer is B"
     reply, _, _ = ask(message(None))
-    assert reply.text == "" and ledger.refusal(reply, HAIKU).kind == "empty"
+    refused = ledger.refusal(reply, HAIKU)
+    assert reply.text == "" and refused and refused.kind == "empty"
 
 
 def error(status: int, said: str, **headers: str) -> httpx2.Response:

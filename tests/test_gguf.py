@@ -79,7 +79,7 @@ def files(tmp_path) -> set[str]:
 
 def test_the_parts_are_put_together_and_removed(tmp_path, environ, capsys):
     found = fetch(tmp_path, environ)
-    assert found == (tmp_path / "models" / "made-up.gguf", PIN.sha256)
+    assert found == gguf.Weights(tmp_path / "models" / "made-up.gguf", PIN.sha256)
     assert found.path.read_bytes() == WHOLE
     assert files(tmp_path) == {"made-up.gguf", "made-up.stamp", "made-up.lock"}
     assert "downloading mini-lake.test-part2 1.0 (2 of 3)" in capsys.readouterr().err

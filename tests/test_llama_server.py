@@ -102,6 +102,7 @@ def test_the_program_does_not_outlive_a_killed_parent(environ):
         stdout=subprocess.PIPE,
         env=environ | {"PYTHONPATH": str(paths.ROOT)},
     )
+    assert parent.stdout
     try:
         assert parent.stdout.readline() == b"started\n"
         pid = log(environ)["pid"]

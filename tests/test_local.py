@@ -58,7 +58,8 @@ def test_the_model_that_answered_is_told_by_its_name_in_the_study(model, weights
     assert ask(model, "ECHO").model == model.name == str(weights)
     other = ask(model, "OTHER")
     assert other.model == "someone-else"
-    assert ledger.refusal(other, model.name).kind == "wrong_model"
+    error = ledger.refusal(other, model.name)
+    assert error and error.kind == "wrong_model"
 
 
 def test_a_prompt_longer_than_the_window_is_an_error_with_both_numbers(model):

@@ -85,7 +85,8 @@ def test_first_token_probabilities():
 
 def test_no_text_is_an_empty_text_which_the_ledger_refuses():
     reply, _ = ask(completion(None))
-    assert reply.text == "" and ledger.refusal(reply, "gpt-5.4-nano").kind == "empty"
+    error = ledger.refusal(reply, "gpt-5.4-nano")
+    assert reply.text == "" and error and error.kind == "empty"
 
 
 @pytest.mark.parametrize(

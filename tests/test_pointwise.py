@@ -90,7 +90,7 @@ def test_the_prompt_ends_with_the_passage_so_that_a_questions_candidates_share_t
     one, other = (pointwise.prompt("Which {passage}?", text, language) for text in ("a {question} b", "other"))
     assert one[:2] == other[:2] and one.placement == "user"
     assert "Which {passage}?" in one.context and "a {question} b" in one.question
-    assert pointwise.YES[language] in one.question and one.system
+    assert pointwise.YES[language] in one.question.casefold() and one.system
 
 
 def test_candidates_come_best_first_and_every_score_is_a_row(tmp_path):

@@ -15,7 +15,7 @@ import pytest
 
 from lib import arms, ledger, models, questions, run
 from lib.models import ModelError
-from lib.schema import call_id, prompt_sha256
+from lib.schema import call_id, prompt_sha256, sha256
 
 MATERIAL = fakes.material()
 TEST = [q for q in fakes.QUESTIONS if q.split == "test"]
@@ -147,10 +147,13 @@ def test_a_reply_without_a_letter_is_recorded_as_unparseable_and_done(path):
     assert execute(path, [run.Cell("A0", F1, 0)], opened) == [None]
 
 
-def test_each_sample_has_its_own_seed_and_the_study_its_settings(path):
+def test_each_call_has_its_own_seed_and_the_study_its_settings(path):
     opened = fakes.opened()
-    execute(path, cells_of("A0", asked=[F1]), opened)
-    assert [seed for _, seed in opened["small"].asked] == [fakes.SEED + sample for sample in range(5)]
+    execute(path, cells_of("A0", asked=TEST), opened)
+    seeds = [seed for _, seed in opened["small"].asked]
+    assert len(set(seeds)) == len(seeds) == 5 * len(TEST)
+    first = sha256(f"{fakes.SEED}:A0:{TEST[0].id}:0:1")
+    assert seeds[0] == int(first[:8], 16)
     assert opened["small"].options[0] == {"temperature": 1.0, "max_tokens": 8, "logprobs": 0}
 
 
@@ -303,7 +306,7 @@ def test_a_model_that_is_not_there_leaves_its_arms_not_run(path):
 def test_a_model_of_another_name_than_the_study_s_is_not_asked(path):
     """Its rows would say another model than their ids."""
     opened = {**fakes.opened(), "small": fakes.ScriptedModel("other-2")}
-    with pytest.raises(ValueError, match=r"the role small is 'small-1' in study\.toml, .* calls itself 'other-2'"):
+    with pytest.raises(ValueError, match=r"the role small is 'small-1' in study\.toml, .* the open model says 'other-2'"):
         execute(path, cells_of("A0"), opened)
     assert opened["small"].asked == []
 
