@@ -37,7 +37,9 @@ setup: ## install the pinned packages into the active conda environment or .venv
 reproduce: setup ## every table and figure from the recorded calls; FORCE=1 recomputes all; asks no model
 	@$(PY) -m lib.book $(if $(FORCE),--force) $(STUDY)
 
-test: setup ## the tests, with coverage of lib (ARGS="-k ledger" picks some)
+test: setup ## the tests, with coverage of lib (ARGS="-k ledger" picks some); fetches a lake and a 0.5B model first
+	@$(PY) -m lib lake pytest-small
+	@$(PY) -m lib.models.gguf qwen2.5-coder-0.5b-instruct-q4
 	$(PY) -m pytest --cov $(if $(ARGS),--cov-fail-under=0) $(ARGS)
 
 lint: setup ## ruff and mypy

@@ -11,7 +11,7 @@ from matplotlib.patches import Rectangle
 
 from lib import questions
 from lib.config import Study
-from lib.figure_style import FAINT, INK, SOFT, WIDTH, Sheet, arm_label, family, styled
+from lib.figure_style import FAINT, INK, SOFT, WIDTH, Sheet, arm_label, styled
 from lib.figures import GUTTER, KINDS, ROW
 from lib.schema import LETTERS, Question
 from lib.words import join
@@ -160,5 +160,5 @@ def _gutter(sheet: Sheet, arms: list[str], study: Study, bottom: float) -> None:
     for row, arm in enumerate(arms):
         y = bottom + ROW * (len(arms) - row - 0.5)
         name, given = arm_label(study, arm).split("  ", 1)
-        sheet.text(0.12, y, name, va="center", weight="bold", fontsize=8.5, color=family(study, arm)[1])
+        sheet.text(0.12, y, name, va="center", weight="bold", fontsize=8.5)
         sheet.text(0.5, y, given.replace("  ", ", "), va="center", fontsize=8)

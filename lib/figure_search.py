@@ -7,8 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from lib.figure_style import BLUE, FAINT, PURPLE, SKY, SOFT, VERMILLION, WIDTH, Sheet, styled
-from lib.words import join
+from lib.figure_style import BLUE, FAINT, INK, PURPLE, SKY, SOFT, VERMILLION, WIDTH, Sheet, styled
+from lib.words import decimal, join
 
 NAMES = {"bm25": "BM25", "vector": "vector", "hybrid": "hybrid", "reranked": "hybrid + reranker"}
 LINES = {"bm25": (PURPLE, ":", "D"), "vector": (SKY, "--", "^"), "hybrid": (BLUE, "-.", "s"),
@@ -60,9 +60,23 @@ def _lines(axes: Axes, part: pd.DataFrame) -> None:
     last = max(part["k"])
     axes.set_xticks(sorted(set(part["k"])))
     for (level, name, colour), height in zip(sorted(ends), apart([e[0] for e in sorted(ends)], 0.068), strict=True):
-        axes.annotate(name, (last, level), (last * 1.08, height), color=colour, va="center", fontsize=8,
-                      annotation_clip=False, arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.5,
-                                                         "relpos": (0, 0.5), "shrinkA": 1, "shrinkB": 2})  # fmt: skip
+        _tip(axes, (last, level), (last * 1.08, height), name, colour)
+
+
+def _tip(axes: Axes, end: tuple[float, float], place: tuple[float, float], words: str, colour: str) -> None:
+    """The name of a line beside its end, tied to it in its colour; the words stay dark, to be readable."""
+    axes.annotate(
+        words, end, place, color=INK, va="center", fontsize=8, annotation_clip=False,
+        arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 1, "relpos": (0, 0.5), "shrinkA": 1, "shrinkB": 2},
+    )  # fmt: skip
+
+
+def _over_k(counts: pd.Series, of: int) -> str:
+    """"4 of 4 questions at every k", or one count a k."""
+    seen = [int(count) for count in counts]
+    if len(set(seen)) == 1:
+        return f"{seen[0]} of {of} questions at every k"
+    return f"{', '.join(map(str, seen))} of {of} questions"
 
 
 def apart(levels: list[float], gap: float, *, ceiling: float = 1.02) -> list[float]:
@@ -88,7 +102,7 @@ def gate(curve: pd.DataFrame, *, threshold: float, standing: str) -> Figure:
     """
     chosen = curve.iloc[(curve["threshold"] - threshold).abs().argmin()]
     title = (
-        f"At {threshold:g} the gate lets {chosen['answered']:.0f} of {chosen['n']:.0f} calibration questions pass "
+        f"At {decimal(threshold)} the gate lets {chosen['answered']:.0f} of {chosen['n']:.0f} calibration questions pass "
         f"and decides {chosen['right']:.0f} as it should"
     )
     with styled():
@@ -111,7 +125,7 @@ def gate(curve: pd.DataFrame, *, threshold: float, standing: str) -> Figure:
         right = sheet.panel(4.5, WIDTH - 4.8, bottom=sheet.bottom + 0.42, height=2.2)
         right.plot(curve["threshold"], curve["accuracy"], "-o", color=SOFT, markersize=3.5, linewidth=1)
         right.plot(threshold, chosen["accuracy"], "D", color=VERMILLION, markersize=7)
-        right.annotate(f"calibrated: {threshold:g}", (threshold, chosen["accuracy"]), (0, 9),
+        right.annotate(f"calibrated: {decimal(threshold)}", (threshold, chosen["accuracy"]), (0, 9),
                        textcoords="offset points", color=VERMILLION, ha="center", fontsize=8)  # fmt: skip
         right.set_title("accuracy of the gate alone", loc="left", fontsize=9)
         right.set_xlabel("threshold on the best rerank score")
@@ -123,11 +137,10 @@ def gate(curve: pd.DataFrame, *, threshold: float, standing: str) -> Figure:
 
 def pilot(table: pd.DataFrame, *, chosen_k: int, standing: str) -> Figure:
     """Recall and accuracy over k on the pilot questions, with Wilson's 95 % intervals; `table` is `pilot.table`."""
-    listed = {name: ", ".join(str(int(value)) for value in table[name].dropna()) for name in ("k", "chunk", "correct")}
-    n = table["answerable"].iloc[0]
-    title = f"Pilot, k = {listed['k']}: the gold chunk comes for {listed['chunk']} of {n} questions"
+    chunks = _over_k(table["chunk"], table["answerable"].iloc[0])
+    title = f"Pilot, k = {', '.join(map(str, table['k']))}: the gold chunk is found for {chunks}"
     if table["correct"].notna().all():
-        title += f"; {listed['correct']} of {table['asked'].iloc[0]} decisions are right"
+        title += f", and the decision is right for {_over_k(table['correct'], table['asked'].iloc[0])}"
     last_k = int(table["k"].iloc[-1])
     with styled():
         sheet = Sheet(room=2.75, title=title, standing=standing,
@@ -148,9 +161,10 @@ def pilot(table: pd.DataFrame, *, chosen_k: int, standing: str) -> Figure:
             if len(drawn):
                 tips.append((float(drawn[share].iloc[-1]), words, colour))
         tips.sort()
-        for (_, words, colour), height in zip(tips, apart([tip[0] for tip in tips], 0.09), strict=True):
-            axes.text(last_k + 0.7, height, words, color=colour, va="center", fontsize=8.5)
+        for (level, words, colour), height in zip(tips, apart([tip[0] for tip in tips], 0.09), strict=True):
+            _tip(axes, (last_k + 0.3, level), (last_k + 1, height), words, colour)
         axes.set_xticks(table["k"])
+        axes.set_xlim(int(table["k"].iloc[0]) - 0.8, last_k + 0.6)
         axes.set_ylim(-0.03, 1.06)
         axes.set_xlabel("k, chunks given to the model")
         axes.yaxis.set_major_formatter(PercentFormatter(1))

@@ -200,7 +200,7 @@ def _names(sheet: Sheet, arms: pd.DataFrame, study: Study, *, bottom: float) -> 
     axes.set_ylim(max(len(arms), 1) - 0.5, -0.5)
     for row, arm in enumerate(arms["arm"]):
         name, given = arm_label(study, arm).split("  ", 1)
-        axes.text(0, row, name, va="center", fontsize=8.5, weight="bold", color=family(study, arm)[1])
+        axes.text(0, row, name, va="center", fontsize=8.5, weight="bold")
         axes.text(0.38, row, given.replace("  ", ", "), va="center", fontsize=8, color=INK)
 
 

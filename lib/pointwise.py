@@ -44,7 +44,8 @@ def prompt(query: str, passage: str, language: Language) -> Prompt:
     parts = (paths.PROMPTS / language / "rerank.txt").read_text(encoding="utf-8").removesuffix("\n").split("\n---\n")
     # In one pass: a passage may hold braces.
     values = {"question": query, "passage": passage}
-    return Prompt(*(re.sub(r"\{(question|passage)\}", lambda found: values[found[1]], part) for part in parts))
+    system, context, asked = (re.sub(r"\{(question|passage)\}", lambda found: values[found[1]], part) for part in parts)
+    return Prompt(system, context, asked)
 
 
 def score(logprobs: Mapping[str, float], language: Language) -> float:

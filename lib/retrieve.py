@@ -34,7 +34,7 @@ class Retrieved(_Row):
     hits: tuple[Hit, ...]
 
 
-Rankings = Mapping[tuple[str, Language, Retriever], tuple[Hit, ...]]
+Rankings = Mapping[tuple[str, Language, str], Sequence[Hit]]  # by question, language, retriever
 
 
 class Job(NamedTuple):
@@ -58,7 +58,7 @@ class Difference(NamedTuple):
 
     question: str
     language: Language
-    retriever: Retriever
+    retriever: str
     kind: Literal["missing", "new", "ids", "scores"]
     detail: str
 
@@ -129,14 +129,14 @@ def write_retrieval(path: Path, rows: Iterable[Retrieved]) -> None:
     jsonl.write(path, _sorted(rows))
 
 
-def read_retrieval(path: Path) -> dict[tuple[str, Language, Retriever], tuple[Hit, ...]]:
+def read_retrieval(path: Path) -> dict[tuple[str, Language, str], tuple[Hit, ...]]:
     """The frozen rankings by (question, language, retriever).
 
     Raises:
         FileNotFoundError: there is no such file.
         RowError: a line that is not a ranking, or the second one for the same key.
     """
-    rankings: dict[tuple[str, Language, Retriever], tuple[Hit, ...]] = {}
+    rankings: dict[tuple[str, Language, str], tuple[Hit, ...]] = {}
     for number, row in enumerate(jsonl.read(path, Retrieved), start=1):
         key = (row.question, row.language, row.retriever)
         if key in rankings:
@@ -146,7 +146,7 @@ def read_retrieval(path: Path) -> dict[tuple[str, Language, Retriever], tuple[Hi
     return rankings
 
 
-def as_rankings(rows: Iterable[Retrieved]) -> dict[tuple[str, Language, Retriever], tuple[Hit, ...]]:
+def as_rankings(rows: Iterable[Retrieved]) -> dict[tuple[str, Language, str], tuple[Hit, ...]]:
     """Rows as `read_retrieval` gives them."""
     return {(row.question, row.language, row.retriever): row.hits for row in rows}
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from lib import config, ledger, models, pointwise
 from lib.pointwise import LIMIT, Pointwise, RerankError, score
 from lib.retrieve import Job
-from lib.schema import Chunk, Hit, prompt_sha256
+from lib.schema import Chunk, Language, prompt_sha256
 from tests.fakes import STUDY, ScriptedModel, reply
 
 CHUNKS = tuple(Chunk(f"d#{n}-{n + 9}", "d", n, n + 9, text) for n, text in enumerate(["glass", "tin", "copper"]))
@@ -132,7 +132,8 @@ def test_another_question_passage_language_or_model_is_another_call(tmp_path):
         assert len(reranker.missing(jobs)) == len(set(reranker.missing(jobs))) == 9
         english = reranker.missing([JOB])
     other = dataclasses.replace(STUDY, models=STUDY.models | {"small": config.Model("fake", "small-2")})
-    for study, language in ((STUDY, "pt"), (other, "en")):
+    pairs: list[tuple[config.Study, Language]] = [(STUDY, "pt"), (other, "en")]
+    for study, language in pairs:
         with Pointwise(study, language=language, path=tmp_path / "calls.jsonl") as reranker:
             assert not set(reranker.missing([JOB])) & set(english)
 
@@ -172,7 +173,7 @@ def test_the_progress_says_calls_made_and_calls_to_make(tmp_path):
 
 
 def test_a_passing_fault_is_recorded_and_tried_again(tmp_path):
-    waited = []
+    waited: list[float] = []
 
     def script(prompt, number):
         return models.ModelError("overloaded", "busy", retry_after_s=3.5 if number == 1 else None) if number < 3 else (
@@ -184,7 +185,7 @@ def test_a_passing_fault_is_recorded_and_tried_again(tmp_path):
     assert [(r.attempt, r.error and r.error.kind, r.class_) for r in rows] == [
         (1, "overloaded", None), (2, "overloaded", None), (3, None, "score")
     ]  # fmt: skip
-    assert waited == [3.5, 4.0] and hits == [Hit("d#0-9", rows[2].score)]
+    assert waited == [3.5, 4.0] and hits == [("d#0-9", rows[2].score)]
 
 
 @pytest.mark.parametrize(
@@ -200,7 +201,7 @@ def test_what_is_no_score_is_recorded_once_as_an_error_and_raises(tmp_path, said
     with pytest.raises(RerankError, match=rf"question f1, passage d#0-9: {kind}"):
         rank(tmp_path, Opener(lambda prompt, number: said))
     (row,) = ledger.read(tmp_path / "calls.jsonl")
-    assert row.error.kind == kind and row.score is None and not row.done
+    assert row.error and row.error.kind == kind and row.score is None and not row.done
     rank(tmp_path, Opener(), JOB._replace(candidates=CHUNKS[:1]))
     assert [(r.attempt, r.done) for r in ledger.read(tmp_path / "calls.jsonl")] == [(1, False), (2, True)]
 

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from lib import rerank
-from lib.schema import Chunk, Hit
+from lib.schema import Chunk
 from tests.fakes import STUDY
 
 PAIRS = [("which lid", "a lid of glass"), ("which lid", "steam"), ("which lid", "the bell is struck twice")]
@@ -39,7 +39,7 @@ def xlm_r(tmp_path_factory):
     with torch.random.fork_rng():
         torch.manual_seed(0)
         XLMRobertaForSequenceClassification(
-            XLMRobertaConfig(
+            XLMRobertaConfig(  # type: ignore[call-arg]
                 vocab_size=len(pieces), hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
                 intermediate_size=16, max_position_embeddings=80, num_labels=1, pad_token_id=1, bos_token_id=0,
                 eos_token_id=2, initializer_range=1.0,
@@ -67,7 +67,7 @@ def test_a_cross_encoder_gives_the_models_raw_logits(xlm_r):
         assert reranker.rank("f1", "which lid", []) == []
     expected = logits(xlm_r, PAIRS)
     assert [hits[c.chunk] for c in CHUNKS] == pytest.approx(expected, abs=1e-4)
-    assert len(set(hits.values())) == 3 and alone == [Hit("d#0-9", pytest.approx(expected[0], abs=1e-4))]
+    assert len(set(hits.values())) == 3 and alone == [("d#0-9", pytest.approx(expected[0], abs=1e-4))]
 
 
 def test_a_flag_reranker_orders_by_logits_whatever_the_order_of_the_candidates(xlm_r):

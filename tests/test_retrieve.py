@@ -8,7 +8,7 @@ import pytest
 from lib import jsonl, retrieve
 from lib.chunk import chunks
 from lib.retrieve import Difference, Reranker, Retrieved, as_rankings, differences
-from lib.schema import Hit
+from lib.schema import Hit, Language
 from tests.embedders import letters
 from tests.fakes import CARDS, QUESTIONS, STUDY, made_lake
 
@@ -133,8 +133,8 @@ def test_a_faulty_line_raises_and_names_the_field(tmp_path, change, field):
         retrieve.read_retrieval(tmp_path / "r.jsonl")
 
 
-KEY = ("q1", "en", "vector")
-FROZEN = {KEY: (Hit("a", 0.9), Hit("b", 0.5), Hit("c", 0.1))}
+KEY: tuple[str, Language, str] = ("q1", "en", "vector")
+FROZEN: retrieve.Rankings = {KEY: (Hit("a", 0.9), Hit("b", 0.5), Hit("c", 0.1))}
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,8 @@ def test_a_new_search_is_compared_with_the_frozen_one(again, expected):
 
 
 def test_the_tolerance_is_relative_above_one():
-    frozen, again = {KEY: (Hit("a", 1000.0),)}, {KEY: (Hit("a", 1000.05),)}
+    frozen: retrieve.Rankings = {KEY: (Hit("a", 1000.0),)}
+    again: retrieve.Rankings = {KEY: (Hit("a", 1000.05),)}
     assert differences(frozen, again) == []
     assert differences(frozen, again, tolerance=1e-5) == [Difference(*KEY, "scores", "moved by up to 5e-05")]
 

@@ -89,7 +89,7 @@ def test_coverage_falls_along_the_curve_and_its_best_point_is_the_threshold(item
     curve = risk_coverage(items)
     if any(math.isfinite(item.score) for item in items):
         assert curve.coverage.is_monotonic_decreasing and curve.threshold.is_monotonic_increasing
-        assert curve.threshold[curve.right.idxmax()] == calibrate(items).threshold
+        assert curve.threshold.iloc[int(curve.right.argmax())] == calibrate(items).threshold
     else:
         assert len(curve) == 0
 
