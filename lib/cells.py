@@ -10,10 +10,15 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Literal, NamedTuple
 
 from lib.config import Study
 from lib.schema import Call, Question
+
+NO_CALL = "no call recorded"
+COUNTS = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "cache_write_1h_tokens", "output_tokens")
+MOST_TOKENS = 10**9  # of one call; more is no count, and far larger numbers are no floats either
 
 
 class AnalysisError(ValueError):
@@ -64,7 +69,7 @@ def collect(study: Study, test: Sequence[Question], calls: Iterable[Call], *, no
         not_run: reasons of arms that could not be run, from `run.json`.
 
     Raises:
-        AnalysisError: two different accepted calls for one cell.
+        AnalysisError: two different accepted calls for one cell, or one that cannot be counted.
     """
     design = {
         (arm, question.id, sample)
@@ -88,6 +93,7 @@ def collect(study: Study, test: Sequence[Question], calls: Iterable[Call], *, no
             _same(filled[cell], call)
             ignored["recorded twice"] += 1
         else:
+            _sound(call)
             filled[cell] = call
     grouped: dict[str, dict[str, list[Call]]] = {arm: defaultdict(list) for arm in study.arms}
     missing = []
@@ -98,7 +104,7 @@ def collect(study: Study, test: Sequence[Question], calls: Iterable[Call], *, no
                 if cell in filled:
                     grouped[arm][question.id].append(filled[cell])
                 else:
-                    missing.append(Missing(*cell, faults.get(cell) or not_run.get(arm) or "no call recorded"))
+                    missing.append(Missing(*cell, faults.get(cell) or not_run.get(arm) or NO_CALL))
     return Cells(
         calls={arm: {q: tuple(rows) for q, rows in found.items()} for arm, found in grouped.items()},
         missing=tuple(missing),
@@ -113,9 +119,21 @@ def _stray(study: Study, test: Sequence[Question], call: Call) -> str:
         return f"arm {call.arm} is not in the study"
     if call.question not in {question.id for question in test}:
         return "not a test question"
-    if call.sample >= study.sampling.samples:
+    if not 0 <= call.sample < study.sampling.samples:
         return f"sample beyond {study.sampling.samples}"
     return f"arm {call.arm} does not answer the unanswerable questions"
+
+
+def _sound(call: Call) -> None:
+    """Raise unless a row can be counted: written by hand or by another program, it may hold anything."""
+    where = f"arm {call.arm}, question {call.question}, sample {call.sample} (call {call.call[:12]}, run {call.run})"
+    tokens = {name: getattr(call, name) for name in COUNTS}
+    if faulty := [f"{name} = {count}" for name, count in tokens.items() if not 0 <= count <= MOST_TOKENS]:
+        raise AnalysisError(f"{where}: {', '.join(faulty)}; allowed are 0 to {MOST_TOKENS}")
+    try:
+        date.fromisoformat(call.started_at[:10])
+    except ValueError:
+        raise AnalysisError(f"{where}: started_at = {call.started_at!r}; it begins with a date, YYYY-MM-DD") from None
 
 
 def _same(first: Call, second: Call) -> None:
@@ -135,5 +153,7 @@ def _status(
     if not lost:
         return Status("complete", None)
     if len(lost) == total:
-        return Status("not_run", f"not run: {not_run.get(arm) or 'no call recorded'}")
+        # A run that failed everywhere gave its reason call by call.
+        tried = next((cell.reason for cell in lost if cell.reason != NO_CALL), NO_CALL)
+        return Status("not_run", f"not run: {not_run.get(arm) or tried}")
     return Status("partial", f"partial: {len(lost)} of {total} calls missing")

@@ -29,7 +29,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m lib", description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser = argparse.ArgumentParser(prog="python -m lib", description=__doc__.splitlines()[0])
     verbs = parser.add_subparsers(required=True, metavar="VERB")
 
     def verb(name: str, does: Callable[[argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
@@ -55,7 +55,7 @@ def _parser() -> argparse.ArgumentParser:
     analyse = verb("analyse", _analyse, "votes, costs and hypotheses from recorded calls; no lake, model or network")
     _language(analyse)
     analyse.add_argument("--calls", metavar="GLOB", help="ledgers to read instead of runs/main-<language>/calls.jsonl")
-    analyse.add_argument("--replicates", type=int, metavar="N", help="of the bootstrap (default 10000)")
+    analyse.add_argument("--replicates", type=_positive, metavar="N", help="of the bootstrap (default 10000)")
     analyse.add_argument("--json", metavar="FILE", type=Path, help="write arms and hypotheses as JSON")
     freeze = verb("freeze", _freeze, "write FROZEN.sha256 over material and code")
     freeze.add_argument("--part", choices=["calls", "statistics", "all"], default="all")
@@ -71,6 +71,12 @@ def _parser() -> argparse.ArgumentParser:
 
 def _language(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--language", choices=["en", "pt"], help="of questions and prompts (default: the study's)")
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
+    return int(text)
 
 
 def _lake(arguments: argparse.Namespace) -> int:

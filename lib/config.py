@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from lib import paths
+from lib import paths, prices
 from lib.jsonl import explain
 from lib.schema import Language, _Row
 
@@ -23,6 +24,7 @@ Estimand = Literal[
     "accuracy_difference", "accuracy_ratio", "gain_share", "cost_per_correct_ratio", "cost_per_correct_difference"
 ]
 Positive = Annotated[int, Field(gt=0)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
 Comparison = Annotated[str, Field(pattern=r"^(>=|<=|<|>) -?\d+(\.\d+)?$")]
 
 
@@ -54,7 +56,7 @@ class Retrieval(_Row):
 class Gate(_Row):
     """A6 abstains without a call when the best rerank score is under `threshold`; None = not calibrated."""
 
-    threshold: float | None = None
+    threshold: Finite | None = None
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ class Sampling(_Row):
 
     samples: Positive = 5
     option_order: Literal["rotate", "fixed"] = "rotate"
-    temperature: Annotated[float, Field(ge=0)] = 1.0
+    temperature: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1.0
     max_tokens: Positive = 8
 
 
@@ -112,7 +114,7 @@ class Criterion(_Row):
     supported_if: Comparison
     refuted_if: Comparison | None = None
     ceiling: str | None = None
-    factor: float = 1.0
+    factor: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
     pick: Literal["best"] | None = None
     interval: bool = False
 
@@ -123,7 +125,7 @@ class Hypothesis(_Row):
 
     id: str
     claim: str
-    criteria: tuple[Criterion, ...]
+    criteria: Annotated[tuple[Criterion, ...], Field(min_length=1)]
     questions: Literal["all", "answerable"] = "all"
 
 
@@ -142,7 +144,7 @@ class Study(_Row):
     gate: Gate = Gate()
     sampling: Sampling = Sampling()
     hypothesis: tuple[Hypothesis, ...] = ()
-    max_cost_usd: float | None = None
+    max_cost_usd: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     folder: Path = field(default=Path("."), compare=False)
 
     def path(self, *parts: str) -> Path:
@@ -155,8 +157,8 @@ def load(study: str | Path) -> Study:
 
     Raises:
         FileNotFoundError: no such study.
-        ConfigError: not TOML, an unknown key, a wrong value, or a reference to an arm or model
-            that the file does not define; the message names all of them.
+        ConfigError: not TOML, an unknown key, a wrong value, a model without a price, or a reference
+            to an arm or model that the file does not define; the message names all of them.
     """
     folder = paths.study_folder(study)
     path = folder / "study.toml"
@@ -176,12 +178,17 @@ def load(study: str | Path) -> Study:
     return config
 
 
-def _dangling(config: Study):
+def _dangling(config: Study) -> Iterator[str]:
     """Every name that points at nothing, and every number that contradicts another."""
     if config.chunking.overlap >= config.chunking.size:
         yield f"chunking.overlap = {config.chunking.overlap} is not below chunking.size = {config.chunking.size}"
     if config.retrieval.pool < config.retrieval.k:
         yield f"retrieval.pool = {config.retrieval.pool} is below retrieval.k = {config.retrieval.k}"
+    listed = prices.load().by_model
+    for name, model in config.models.items():
+        if model.priced_as not in listed:
+            key = f"models.{name}.{'price_as' if model.price_as else 'model'}"
+            yield f"{key} = {model.priced_as!r} has no price: set price_as to one of {', '.join(listed)}"
     for name, arm in config.arms.items():
         if arm.model not in config.models:
             yield f"arms.{name}.model = {arm.model!r} is not one of the models {', '.join(config.models)}"
@@ -193,11 +200,21 @@ def _dangling(config: Study):
             yield f"hypothesis {hypothesis.id} is defined twice"
         seen.add(hypothesis.id)
         for number, criterion in enumerate(hypothesis.criteria):
-            named = criterion.treatment if isinstance(criterion.treatment, tuple) else (criterion.treatment,)
-            for wanted in (*named, criterion.control, *filter(None, [criterion.ceiling])):
-                if wanted not in config.arms and not (wanted == "picked" and number > 0):
-                    yield f"hypothesis {hypothesis.id} names the arm {wanted!r}; arms: {', '.join(config.arms)}"
-            if (criterion.estimand == "gain_share") != (criterion.ceiling is not None):
-                yield f"hypothesis {hypothesis.id}: `ceiling` goes with the estimand gain_share, and only with it"
-            if (len(named) > 1) != (criterion.pick is not None):
-                yield f"hypothesis {hypothesis.id}: a list of treatments needs pick = \"best\", one arm takes none"
+            follows = number > 0 and criterion.treatment == "picked"
+            yield from (f"hypothesis {hypothesis.id} {what}" for what in _criterion(criterion, config, follows))
+
+
+def _criterion(criterion: Criterion, config: Study, follows: bool) -> Iterator[str]:
+    """What is wrong with a criterion; one that `follows` takes the arm that the one before it picked."""
+    named = criterion.treatment if isinstance(criterion.treatment, tuple) else (criterion.treatment,)
+    for wanted in (*(() if follows else named), criterion.control, *filter(None, [criterion.ceiling])):
+        if wanted not in config.arms:
+            yield f"names the arm {wanted!r}; arms: {', '.join(config.arms)}"
+    if not named:
+        yield "has a criterion without a treatment"
+    if (criterion.estimand == "gain_share") != (criterion.ceiling is not None):
+        yield "has a faulty `ceiling`: it goes with the estimand gain_share, and only with it"
+    if (len(named) > 1) != (criterion.pick is not None):
+        yield "has a faulty `pick`: a list of treatments needs pick = \"best\", one arm takes none"
+    if criterion.factor != 1.0 and criterion.estimand != "accuracy_ratio":
+        yield f"has factor = {criterion.factor}, which goes with the estimand accuracy_ratio, and only with it"

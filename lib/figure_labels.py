@@ -21,8 +21,8 @@ def place_labels(axes: Axes, points: Sequence[tuple[float, float, str]]) -> None
     """
     figure = axes.get_figure()
     assert figure is not None
-    renderer = figure.canvas.get_renderer()  # type: ignore[attr-defined]
-    figure.draw_without_rendering()  # type: ignore[union-attr]
+    renderer = figure.canvas.get_renderer()
+    figure.draw_without_rendering()
     pad = 4.5 * figure.dpi / 72
     taken = []
     for x, y, _ in points:
@@ -42,8 +42,8 @@ def _best(
     for distance in DISTANCES:
         for dx, dy in DIRECTIONS:
             note = _write(axes, point, text, dx * distance, dy * distance)
-            note.update_positions(renderer)  # type: ignore[arg-type]
-            box = Text.get_window_extent(note, renderer)  # type: ignore[arg-type]  # the words without the line
+            note.update_positions(renderer)
+            box = Text.get_window_extent(note, renderer)
             outside = box.width * box.height - overlap(box, frame)
             covered = sum(overlap(box, other) for other in taken) + 4 * outside
             if best is not None and covered >= best[0] - 1e-6:

@@ -102,8 +102,8 @@ def gate(curve: pd.DataFrame, *, threshold: float, standing: str) -> Figure:
     """
     chosen = curve.iloc[(curve["threshold"] - threshold).abs().argmin()]
     title = (
-        f"At {decimal(threshold)} the gate lets {chosen['answered']:.0f} of {chosen['n']:.0f} calibration questions pass "
-        f"and decides {chosen['right']:.0f} as it should"
+        f"At {decimal(threshold)} the gate lets {chosen['answered']:.0f} of {chosen['n']:.0f} calibration questions "
+        f"pass and decides {chosen['right']:.0f} as it should"
     )
     with styled():
         sheet = Sheet(room=2.9, title=title, standing=standing,

@@ -150,7 +150,7 @@ def key(axes: Axes, kinds: Sequence[tuple[str, str, str]]) -> None:
     """Swatches with words (words, colour, hatch) in a row above a panel."""
     box = axes.get_position()
     width = box.width * WIDTH
-    line = axes.figure.add_axes((box.x0, box.y1 + 0.06 / _height(axes), box.width, 0.2 / _height(axes)))  # type: ignore[union-attr]
+    line = axes.figure.add_axes((box.x0, box.y1 + 0.06 / _height(axes), box.width, 0.2 / _height(axes)))
     line.set_axis_off()
     line.set_xlim(0, width)
     line.set_ylim(0, 1)
@@ -163,4 +163,4 @@ def key(axes: Axes, kinds: Sequence[tuple[str, str, str]]) -> None:
 
 
 def _height(axes: Axes) -> float:
-    return float(axes.figure.get_size_inches()[1])  # type: ignore[union-attr]
+    return float(axes.figure.get_size_inches()[1])

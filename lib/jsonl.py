@@ -53,7 +53,8 @@ def parse(kind: type[Row], line: str, *, where: str) -> Row:
         raise RowError(f"{where}: a {kind.__name__} is a JSON object, not {type(data).__name__}")
     try:
         # validate_json knows that JSON has no tuples; validate_python in strict mode does not.
-        return _adapter(kind).validate_json(json.dumps({_FIELDS.get(k, k): v for k, v in data.items()}))
+        adapter: TypeAdapter[Row] = _adapter(kind)  # type: ignore[arg-type]  # a class is hashable
+        return adapter.validate_json(json.dumps({_FIELDS.get(k, k): v for k, v in data.items()}))
     except ValidationError as fault:
         raise RowError(f"{where}: " + "; ".join(explain(kind, fault))) from None
 

@@ -55,8 +55,8 @@ def table(
         ):  # fmt: skip
             share = f"{name}_share" if name != "accuracy" else name
             low, high = wilson(int(count), of) if count is not None and of else (None, None)
-            row |= {share: None if low is None else int(count) / of, f"{name}_low": low, f"{name}_high": high}
-            row |= {} if name == "accuracy" else {name: int(count)}
+            row |= {share: None if low is None else (count or 0) / of, f"{name}_low": low, f"{name}_high": high}
+            row |= {} if name == "accuracy" else {name: int(count or 0)}
         rows.append(row)
     return pd.DataFrame(rows, columns=pd.Index(COLUMNS)).astype({"correct": "Int64"})
 

@@ -90,6 +90,9 @@ def record(
                 opened[role] = stack.enter_context(opener(study.models[role]))
             except models.NotAvailable as reason:
                 opened[role] = reason
+        for cell in cells:
+            if isinstance(closed := opened[study.arms[cell.arm].model], models.NotAvailable):
+                not_run[cell.arm] = str(closed)
         head = _head(material, name, opened, frozen_sha256)
         _write(folder / "run.json", head, not_run, asked=())
         try:

@@ -106,7 +106,7 @@ def execute(
         opened: per role (small, large, ...) a model, or why there is none.
         not_run: filled with a reason for every arm that could not be run.
     """
-    twins = {
+    twins: dict[tuple[str | None, str | None, int], Call] = {
         (c.prompt_sha256, c.model, c.sample): c
         for c in ledger.done.values()
         if c.role == "answer" and c.prompt_sha256 and c.replay_of is None

@@ -63,9 +63,10 @@ class ArmScore:
     @property
     def reason(self) -> str | None:
         """Why something cannot be computed, or is not over all questions."""
-        if self.status.reason or self.right:
-            return self.status.reason
-        return "no right decision: infinite cost per correct one"
+        if not self.decisions:
+            return self.status.reason or "the study has no test question that this arm is asked"
+        nothing = None if self.right else "no right decision: infinite cost per correct one"
+        return "; ".join(filter(None, [self.status.reason, nothing])) or None
 
 
 def score(study: Study, test: Sequence[Question], cells: Cells, *, prices: Prices) -> dict[str, ArmScore]:

@@ -61,6 +61,23 @@ def test_a_failed_attempt_is_no_answer_and_explains_its_missing_cell():
     assert found.ignored == {"failed attempt": 1}
 
 
+def test_an_arm_of_failed_attempts_alone_is_not_run_for_their_reason():
+    found = collect([row for row in CALLS if row.arm == "A0"] + [failed("A1", BANK[1], 0)])
+    assert found.status["A1"] == Status("not_run", "not run: overloaded: try later")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"input_tokens": -5, "output_tokens": 10**400}, "input_tokens = -5, output_tokens = 10+; allowed are 0 to"),
+        ({"started_at": "yesterday"}, "started_at = 'yesterday'; it begins with a date"),
+    ],
+)
+def test_a_row_that_cannot_be_counted_raises_and_is_named(change, said):
+    with pytest.raises(AnalysisError, match=rf"arm A0, question q000, sample 0 \(call .*, run main\): {said}"):
+        collect([dataclasses.replace(CALLS[0], **change), *CALLS[1:]])
+
+
 def test_a_failed_attempt_before_the_accepted_one_changes_no_cell():
     found = collect([failed("A0", BANK[0], 0), *CALLS])
     assert found.missing == ()
@@ -86,6 +103,7 @@ def test_calls_that_fill_no_cell_are_counted_by_reason():
         call("A9", BANK[0]),
         call("A0", question("cal1", split="calibration")),
         call("A0", BANK[0], 2),
+        call("A0", BANK[0], -1),
         call("A1", BANK[2]),
     ]
     assert collect([*CALLS, *strays]).ignored == {
@@ -93,7 +111,7 @@ def test_calls_that_fill_no_cell_are_counted_by_reason():
         "arm A9 is not in the study": 1,
         "not a test question": 1,
         "role rerank": 1,
-        "sample beyond 2": 1,
+        "sample beyond 2": 2,
     }
 
 

@@ -78,6 +78,8 @@ def test_an_unknown_study_is_named_with_the_places_and_the_known_ones(tmp_path):
         (('context = "lake"', 'context = "gold"'), r"arms\.A2 gives gold.*answerable"),
         (("seed = 7", "seed = 7\nfolder = '.'"), "unknown field 'folder'"),
         (("seed = 7", "seed = 7\nlanguage = 'es'"), "'pt' or 'en'"),
+        (("seed = 7", "seed = 7\nmax_cost_usd = -1"), "max_cost_usd.*greater than or equal to 0"),
+        (("[models.small]", "[gate]\nthreshold = nan\n[models.small]"), r"gate\.threshold.*finite number"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_named_with_what_is_allowed(tmp_path, change, said):
@@ -94,15 +96,40 @@ def test_a_mistake_is_named_with_what_is_allowed(tmp_path, change, said):
         (('treatment = "A1"', 'treatment = "picked"'), "names the arm 'picked'"),
         (('treatment = "A1"', 'treatment = ["A1", "A2"]'), 'a list of treatments needs pick = "best"'),
         (('treatment = "A1"', 'treatment = "A1", pick = "best"'), "one arm takes none"),
-        (('treatment = "A1"', 'treatment = "A1", ceiling = "A2"'), "`ceiling` goes with the estimand gain_share"),
-        (('"accuracy_difference"', '"gain_share"'), "`ceiling` goes with"),
+        (('treatment = "A1"', 'treatment = "A1", ceiling = "A2"'), "`ceiling`: it goes with the estimand gain_share"),
+        (('"accuracy_difference"', '"gain_share"'), "`ceiling`: it goes with"),
         (('"accuracy_difference"', '"luck"'), "estimand.*luck"),
         (('">= 0.25"', '"more"'), "supported_if.*more"),
+        (('treatment = "A1"', "treatment = []"), "H1 has a criterion without a treatment"),
+        (('"A1"', '["picked", "A1"], pick = "best"'), "names the arm 'picked'"),
+        (('control = "A0"', 'control = "A0", factor = 0.9'), r"factor = 0\.9, which goes with .* accuracy_ratio"),
+        (('control = "A0"', 'control = "A0", factor = 0.0'), r"factor.*greater than 0"),
     ],
 )
 def test_a_hypothesis_refers_to_what_there_is(tmp_path, change, said):
     with pytest.raises(config.ConfigError, match=said):
         load(tmp_path, fakes.STUDY_TOML + HYPOTHESIS.replace(*change))
+
+
+def test_only_the_treatment_of_a_later_criterion_may_be_the_picked_arm(tmp_path):
+    first, rest = HYPOTHESIS.split("]\n", 2)[0] + "]\n", HYPOTHESIS.split("criteria = [", 1)[1].rstrip("]\n")
+    later = rest.replace('"A1"', '"picked"')
+    made = f'{first}id = "H1"\nclaim = "c"\ncriteria = [{rest}, {later}]\n'
+    assert load(tmp_path, fakes.STUDY_TOML + made).hypothesis[0].criteria[1].treatment == "picked"
+    with pytest.raises(config.ConfigError, match="H1 names the arm 'picked'"):
+        load(tmp_path, fakes.STUDY_TOML + made.replace(later, later.replace('"A0"', '"picked"')))
+
+
+def test_a_hypothesis_without_criteria_would_always_hold_and_is_refused(tmp_path):
+    with pytest.raises(config.ConfigError, match=r"hypothesis\.0\.criteria.*at least 1 item"):
+        load(tmp_path, fakes.STUDY_TOML + '[[hypothesis]]\nid = "H1"\nclaim = "c"\ncriteria = []\n')
+
+
+def test_a_model_without_a_price_is_named_with_the_models_that_have_one(tmp_path):
+    with pytest.raises(config.ConfigError, match=r"models\.small\.price_as = 'gpt-99' has no price.*claude-haiku-5-5"):
+        load(tmp_path, fakes.STUDY_TOML.replace("claude-haiku-5-5", "gpt-99"))
+    with pytest.raises(config.ConfigError, match=r"models\.small\.model = 'STUB' has no price"):
+        load(tmp_path, fakes.STUDY_TOML.replace('price_as = "claude-haiku-5-5"\n', ""))
 
 
 def test_hypotheses_that_fit_are_read_in_order(tmp_path):

@@ -160,7 +160,7 @@ def test_a_document_of_two_sources_is_refused(mine, unpinned, tmp_path):
 
 
 def test_an_unpinned_lake_says_how_to_pin_it(unpinned):
-    with pytest.raises(LakeError, match=r"mine\.selection\.tsv: no such file; .*lake\.pin"):
+    with pytest.raises(LakeError, match=r"mine\.selection\.tsv: no such file; .*lake STUDY --pin"):
         lake.build(unpinned)
 
 
@@ -168,7 +168,7 @@ def test_pinning_does_not_overwrite_a_selection_unless_told(mine):
     selection = mine.with_suffix(".selection.tsv")
     good = selection.read_text()
     selection.write_text("kept")
-    with pytest.raises(LakeError, match=r"mine\.selection\.tsv exists: its hashes pin the lake; replace=True"):
+    with pytest.raises(LakeError, match=r"mine\.selection\.tsv exists: its hashes pin the lake; delete it or say replace=True"):
         lake.pin(mine)
     assert selection.read_text() == "kept"
     assert lake.pin(mine, replace=True) == selection

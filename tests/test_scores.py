@@ -9,9 +9,9 @@ BANK = bank(common=2, conflict=2, unanswerable=1, pilots=1)
 STUDY = study(["A0", "A1"], samples=3)
 
 
-def score(calls, made=STUDY):
-    found = cells.collect(made, BANK, calls, not_run={})
-    return scores.score(made, BANK, found, prices=PRICES)
+def score(calls, made=STUDY, asked=BANK):
+    found = cells.collect(made, asked, calls, not_run={})
+    return scores.score(made, asked, found, prices=PRICES)
 
 
 def test_every_question_of_an_arm_becomes_one_decision():
@@ -46,6 +46,18 @@ def test_shown_positions_are_counted_as_the_model_saw_them():
 def test_an_arm_without_a_right_decision_says_what_that_means_for_its_cost():
     found = score(answers(STUDY, BANK, lambda arm, asked, sample: "unparseable"))["A0"]
     assert found.reason == "no right decision: infinite cost per correct one"
+
+
+def test_a_partial_arm_without_a_right_decision_has_both_reasons():
+    found = score(answers(STUDY, BANK, lambda arm, asked, sample: "unparseable")[1:])["A0"]
+    assert found.reason == "partial: 1 of 15 calls missing; no right decision: infinite cost per correct one"
+
+
+def test_an_arm_that_no_test_question_is_for_says_so():
+    unanswerable = bank(unanswerable=2)
+    found = score(answers(STUDY, unanswerable), asked=unanswerable)
+    assert found["A1"].reason == "the study has no test question that this arm is asked"
+    assert (found["A0"].reason, found["A0"].right) == (None, 2)
 
 
 def test_hypotheses_see_only_complete_arms_and_the_questions_that_they_are_given():

@@ -50,7 +50,7 @@ def test_a_faulty_selection_names_line_and_document(tmp_path, text, message):
 
 
 def test_a_missing_selection_says_how_to_write_one(tmp_path):
-    with pytest.raises(LakeError, match=r"none\.tsv: no such file; .*lake\.pin"):
+    with pytest.raises(LakeError, match=r"none\.tsv: no such file; .*lake STUDY --pin"):
         selection.read(tmp_path / "none.tsv")
 
 
