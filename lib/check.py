@@ -92,7 +92,8 @@ def counts(study: config.Study) -> Iterator[str]:
         own = [q for _, q in questions if q.split == split]
         kinds = Counter(" ".join(filter(None, (q.stratum, q.block))) for q in own)
         said = ", ".join(f"{n} {kind}" for kind, n in sorted(kinds.items()))
-        yield f"{split} questions: {len(own)} ({said}; {sum(q.pilot for q in own)} of them pilot)"
+        kept = f" ({said}; {sum(q.pilot for q in own)} of them pilot)" if own else ""
+        yield f"{split} questions: {len(own)}{kept}"
 
 
 # -- files and lines --------------------------------------------------------------------------

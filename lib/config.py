@@ -215,6 +215,6 @@ def _criterion(criterion: Criterion, config: Study, follows: bool) -> Iterator[s
     if (criterion.estimand == "gain_share") != (criterion.ceiling is not None):
         yield "has a faulty `ceiling`: it goes with the estimand gain_share, and only with it"
     if (len(named) > 1) != (criterion.pick is not None):
-        yield "has a faulty `pick`: a list of treatments needs pick = \"best\", one arm takes none"
+        yield 'has a faulty `pick`: a list of treatments needs pick = "best", one arm takes none'
     if criterion.factor != 1.0 and criterion.estimand != "accuracy_ratio":
         yield f"has factor = {criterion.factor}, which goes with the estimand accuracy_ratio, and only with it"

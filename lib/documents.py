@@ -87,7 +87,9 @@ class Documents:
                 matching = [path for path in self._files.paths if _glob(glob)(path)]
                 if not matching:
                     count = len(self._files.paths)
-                    raise LakeError(f"{self.where}: include {glob!r} matches none of its {count} files (links are left out)")
+                    raise LakeError(
+                        f"{self.where}: include {glob!r} matches none of its {count} files (links are left out)"
+                    )
                 for path in matching:
                     taken.setdefault(path, rule.origin)
         for path, origin in self._files.origins.items():

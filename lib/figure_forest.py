@@ -27,7 +27,7 @@ WORDS = {
 
 def forest(hypotheses: pd.DataFrame, *, standing: str) -> Figure:
     """One row a criterion; the side of the threshold that supports it is shaded. `hypotheses` is the table."""
-    table = hypotheses.to_dict("records")
+    table: list[dict[Any, Any]] = hypotheses.to_dict("records")
     verdicts = hypotheses.drop_duplicates("id")["verdict"].value_counts() if table else pd.Series(dtype=int)
     said = ", ".join(
         f"{verdicts[name]} {name}"
@@ -51,7 +51,7 @@ def forest(hypotheses: pd.DataFrame, *, standing: str) -> Figure:
     return sheet.figure
 
 
-def _words(sheet: Sheet, row: dict[str, Any], bottom: float) -> None:
+def _words(sheet: Sheet, row: dict[Any, Any], bottom: float) -> None:
     """What is measured at the left, what came out at the right."""
     several, picked = ", " in row["treatment"], row["picked"] if isinstance(row["picked"], str) else None
     treatment = f"the best of {row['treatment']}" if several else row["treatment"].replace("picked", "the picked arm")
@@ -77,17 +77,17 @@ def _wrapped(text: str) -> str:
     return "\n".join(textwrap.wrap(text, 48))
 
 
-def _why(row: dict[str, Any]) -> str:
+def _why(row: dict[Any, Any]) -> str:
     lines = textwrap.wrap(f"{row['verdict']}: {row['reason'] or ''}", 66)
     return "\n".join(lines[:2] + (["…"] if len(lines) > 2 else []))
 
 
-def _p(row: dict[str, Any]) -> str:
+def _p(row: dict[Any, Any]) -> str:
     """Holm's p; where no replicate failed, the bound that the add-one p gives."""
     return f"{row['p_holm']:.2g}" if row["p_holm"] else f"< {row['p_holm_add_one']:.1g}"
 
 
-def _criterion(axes: Axes, row: dict[str, Any]) -> None:
+def _criterion(axes: Axes, row: dict[Any, Any]) -> None:
     """One small axis: threshold, shade, interval, estimate."""
     sign, limit = row["supported_if"].split()
     threshold, estimate, low, high = float(limit), row["estimate"], row["ci_low"], row["ci_high"]

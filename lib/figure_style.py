@@ -11,6 +11,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -26,7 +27,7 @@ ORANGE, SKY, GREEN, BLUE = "#E69F00", "#56B4E9", "#009E73", "#0072B2"
 VERMILLION, PURPLE = "#D55E00", "#CC79A7"
 KICKER, LINE, MARGIN, FOOT = 0.22, 0.2, 0.12, 0.145  # line of standing, outer margin, line of the foot
 DPI = 160
-STYLE = {
+STYLE: Any = {  # matplotlib types its keys as literals
     "font.family": "DejaVu Sans",  # ships with matplotlib
     "font.size": 8.5,
     "text.color": INK,
@@ -101,7 +102,7 @@ class Sheet:
         self.text(MARGIN, edge - KICKER, "\n".join(lines), va="top", fontsize=11, weight="bold", linespacing=1.3)
         self.text(MARGIN, MARGIN, "\n".join(foot), va="bottom", color=SOFT, fontsize=7.5, linespacing=1.25)
 
-    def text(self, x: float, y: float, text: str, **options: object) -> None:
+    def text(self, x: float, y: float, text: str, **options: Any) -> None:
         """A text at inches from the lower left corner."""
         self.figure.text(x / WIDTH, y / self.height, text, **options)
 

@@ -140,7 +140,7 @@ _CHOICE = {"insufficient": "“insufficient information”", "superseded": "the 
            "other": "another wrong option", "unparseable": "no letter at all"}  # fmt: skip
 
 
-def _stack(axes: Axes, row: int, arm: dict[str, Any]) -> None:
+def _stack(axes: Axes, row: int, arm: dict[Any, Any]) -> None:
     left = 0.0
     for kind, (_, colour, hatch, ink) in KINDS.items():
         share = arm[kind] / arm["n"]
@@ -157,7 +157,8 @@ def stability(table: pd.DataFrame, study: Study, *, standing: str, not_shown: st
     run = table[table["n"] > 0].reset_index(drop=True)
     title = "Do the samples agree? No arm has been run yet"
     if len(run):
-        top, low = run.loc[run["unanimous_share"].idxmax()], run.loc[run["unanimous_share"].idxmin()]
+        share = run["unanimous_share"].to_numpy()
+        top, low = run.iloc[int(share.argmax())], run.iloc[int(share.argmin())]
         title = (
             f"All samples agree most often in {top['arm']} ({top['unanimous']} of {top['n']} questions) "
             f"and least in {low['arm']} ({low['unanimous']} of {low['n']})"

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from lib import history, paths, seal
-from lib.frozen import CODE, FROZEN, PARTS, FreezeError, Frozen, material, name_of, read
+from lib.frozen import CODE, FROZEN, PARTS, FreezeError, Frozen, material, name_of, read, text
 from lib.history import HistoryError, file_sha256
 
 DEVIATIONS = "DEVIATIONS.md"
@@ -76,10 +76,10 @@ def freeze(
     if part == "statistics" and "calls" not in done:
         raise FreezeError(f"{path}: freeze material and call code first (part = 'calls' or 'all')")
     today = today or datetime.datetime.now(datetime.UTC).date()
-    text = path.read_text(encoding="utf-8") if done else _HEADER.format(study=folder.name)
+    whole = text(path) if done else _HEADER.format(study=folder.name)
     for name in todo:
-        text += _part_text(name, folder, root=root, today=today)
-    path.write_text(text, encoding="utf-8", newline="\n")
+        whole += _part_text(name, folder, root=root, today=today)
+    path.write_text(whole, encoding="utf-8", newline="\n")
     return path
 
 
@@ -87,7 +87,8 @@ def _part_text(part: str, folder: Path, *, root: Path, today: datetime.date) -> 
     if part == "material":
         files = material(folder, root=root)
         if missing := [name for name, path in files.items() if not path.is_file()]:
-            raise FreezeError(f"{folder}: cannot freeze without {', '.join(missing)}")
+            hint = "recall --write makes retrieval.jsonl, an empty one will do where no arm searches"
+            raise FreezeError(f"{folder}: cannot freeze without {', '.join(missing)} ({hint})")
         head = f"# material frozen on {today}"
     else:
         try:
@@ -153,7 +154,7 @@ def _declared(folder: Path, *, since: datetime.date) -> Iterator[tuple[str, list
     """name -> starts of the SHA-256 that DEVIATIONS.md declares for it."""
     path = folder / DEVIATIONS
     declared: dict[str, list[str]] = {}
-    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+    for line in text(path).splitlines() if path.exists() else ():
         if (entry := _DEVIATION.match(line)) and entry[1] >= since.isoformat():
             declared.setdefault(entry[2], []).append(entry[3])
     yield from declared.items()
@@ -184,5 +185,3 @@ def _tag_problems(folder: Path, root: Path) -> Iterator[str]:
         held = history.committed(name, root=root, commit=tag)
         if held is None or not (folder / FROZEN).read_bytes().startswith(held):
             yield f"{name} is not what the tag {tag} holds"
-
-

@@ -67,6 +67,18 @@ def name_of(path: Path, folder: Path, root: Path) -> str:
     return str(path)
 
 
+def text(path: Path) -> str:
+    """What a freeze, a seal or a list of deviations says.
+
+    Raises:
+        FreezeError: it is not UTF-8.
+    """
+    try:
+        return path.read_bytes().decode()
+    except UnicodeDecodeError as fault:
+        raise FreezeError(f"{path}: not UTF-8 at byte {fault.start}") from None
+
+
 def read(path: Path) -> dict[str, Frozen]:
     """The parts of a FROZEN.sha256.
 
@@ -75,12 +87,15 @@ def read(path: Path) -> dict[str, Frozen]:
     """
     parts: dict[str, Frozen] = {}
     files: dict[str, str] | None = None
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(text(path).splitlines(), start=1):
         if head := PART.match(line):
             if head[1] in parts or (head[3] is None) != (head[1] == "material"):
                 raise FreezeError(f"{path}:{number}: a second {head[1]}, or one with the wrong kind of commit")
             files = {}
-            parts[head[1]] = Frozen(datetime.date.fromisoformat(head[2]), head[3], files)
+            try:
+                parts[head[1]] = Frozen(datetime.date.fromisoformat(head[2]), head[3], files)
+            except ValueError:
+                raise FreezeError(f"{path}:{number}: {head[2]} is no date") from None
         elif (entry := SUM.match(line)) and files is not None:
             files[entry[2]] = entry[1]
         elif line and not line.startswith("#"):

@@ -93,7 +93,9 @@ def pin(lake: str | Path, *, near: Path | None = None, replace: bool = False) ->
     """
     file = lakefile.load(lakefile.find(lake, near=near))
     if file.selection.exists() and not replace:
-        raise LakeError(f"{file.selection} exists: its hashes pin the lake; delete it or say replace=True to write it anew")
+        raise LakeError(
+            f"{file.selection} exists: its hashes pin the lake; delete it or say replace=True to write it anew"
+        )
     rows = []
     for source in _open(file):
         named = source.included()

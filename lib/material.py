@@ -23,13 +23,19 @@ def load(study: config.Study, *, language: Language | None = None, frozen: bool 
         FileNotFoundError: no `retrieval.jsonl` yet (`python -m lib recall STUDY --write` makes it).
     """
     found = lake.load(study.lake, near=study.folder)
+    rankings = study.path("retrieval.jsonl")
+    if frozen and not rankings.is_file():
+        raise FileNotFoundError(
+            f"{rankings}: no rankings yet; `python -m lib recall STUDY --write` makes them, "
+            "and an empty file will do where no arm searches"
+        )
     return Material(
         study=study,
         language=language or study.language,
         lake=found,
         chunks={chunk.chunk: chunk for chunk in chunks(found, study.chunking)},
         cards={card.id: card for card in cards.load(study)},
-        retrieved=retrieve.read_retrieval(study.path("retrieval.jsonl")) if frozen else {},
+        retrieved=retrieve.read_retrieval(rankings) if frozen else {},
     )
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from lib import paths
-from lib.frozen import SUM, FreezeError
+from lib.frozen import SUM, FreezeError, text
 from lib.history import file_sha256
 
 SEALED = "SEALED.sha256"
@@ -36,8 +36,8 @@ def seal(study: str | Path, run: str, *, today: datetime.date | None = None) -> 
         return path
     today = today or datetime.datetime.now(datetime.UTC).date()
     lines = [f"{file_sha256(file)}  {file.name}\n" for file in _raw_files(folder)]
-    text = f"# the raw files of run {run}, sealed on {today}\n" + "".join(lines)
-    path.write_text(text, encoding="utf-8", newline="\n")
+    head = f"# the raw files of run {run}, sealed on {today}\n"
+    path.write_text(head + "".join(lines), encoding="utf-8", newline="\n")
     return path
 
 
@@ -45,8 +45,7 @@ def problems(folder: Path, *, only: str | None = None) -> Iterator[str]:
     """What has changed in the sealed runs of the study in `folder`, or in one of them."""
     for run in runs(folder):
         if (run / SEALED).exists() and only in (None, run.name):
-            text = (run / SEALED).read_text(encoding="utf-8")
-            sealed = {entry[2]: entry[1] for line in text.splitlines() if (entry := SUM.match(line))}
+            sealed = {entry[2]: entry[1] for line in text(run / SEALED).splitlines() if (entry := SUM.match(line))}
             present = {path.name: file_sha256(path) for path in _raw_files(run)}
             for name in sorted(sealed.keys() | present.keys()):
                 if sealed.get(name) != present.get(name):

@@ -34,7 +34,9 @@ def read(path: Path) -> tuple[Selected, ...]:
     try:
         whole = path.read_bytes().decode()
     except FileNotFoundError:
-        raise LakeError(f"{path}: no such file; `python -m lib lake STUDY --pin` writes it from the include rules") from None
+        raise LakeError(
+            f"{path}: no such file; `python -m lib lake STUDY --pin` writes it from the include rules"
+        ) from None
     except UnicodeDecodeError as fault:
         raise LakeError(f"{path}: not UTF-8 at byte {fault.start}") from None
     header, *body = whole.removesuffix("\n").split("\n")

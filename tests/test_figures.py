@@ -7,6 +7,7 @@ import itertools
 import math
 import re
 from pathlib import Path
+from typing import get_args
 
 import ledgers
 import numpy as np
@@ -15,6 +16,7 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
+from matplotlib.transforms import Bbox
 
 from lib import config, figure_conflict, figure_cost, figure_forest, figure_search, figure_style, figures, results
 from lib.analyse import Analysis, analyse
@@ -112,11 +114,11 @@ FIGURES = {f"{name}, {state}": made for state, each in STATES.items() for name, 
 FIGURES |= of_search()
 
 
-def written(figure: Figure) -> list[tuple[str, object]]:
+def written(figure: Figure) -> list[tuple[str, Bbox]]:
     """Every text that is drawn with its box in pixels; ticks beyond the limits of an axis are not drawn."""
     with figure_style.styled():
         FigureCanvasAgg(figure).draw()
-        renderer = figure.canvas.get_renderer()  # type: ignore[attr-defined]
+        renderer = figure.canvas.get_renderer()
         axes = [axis for each in figure.axes for axis in (each.xaxis, each.yaxis)]
         beyond = {id(label) for axis in axes for label in axis.get_ticklabels(which="both")}
         beyond -= {id(label) for axis in axes for tick in axis._update_ticks() for label in (tick.label1, tick.label2)}
@@ -124,7 +126,7 @@ def written(figure: Figure) -> list[tuple[str, object]]:
                    if text not in each.texts}  # fmt: skip
         found = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip()]
         found = [text for text in found if id(text) not in beyond]
-        return [(text.get_text(), Text.get_window_extent(text, renderer)) for text in found]  # type: ignore[arg-type]
+        return [(text.get_text(), Text.get_window_extent(text, renderer)) for text in found]
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -209,7 +211,7 @@ def test_every_arm_of_the_study_has_a_label_and_a_colour_of_its_context():
     assert labels["A6"] == "A6  curated memory, gated"
     assert labels["N1b"] == "N1b  noise, then gold documents"
     assert labels["S1"] == "S1  gold documents, large model"
-    assert set(config.Context.__args__) == set(figure_style.CONTEXTS)
+    assert set(get_args(config.Context)) == set(figure_style.CONTEXTS)
     colours = {colour for _, colour, _ in figure_style.FAMILIES}
     assert len(colours) == len(figure_style.FAMILIES)
     assert figure_style.family(STUDY, "N2")[0] == "noise or stale chunks"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import re
 import shutil
 import subprocess
 
@@ -129,6 +130,26 @@ def test_a_prompt_that_is_added_later_is_a_problem(frozen, root):
     (root / "lib/prompts/en/more.txt").write_text("Think.\n")
     (problem,) = freeze.verify(frozen, root=root).problems
     assert "lib/prompts/en/more.txt was added" in problem
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"\xff", r"FROZEN\.sha256: not UTF-8 at byte 0"),
+        (b"# material frozen on 2026-99-01\n", r":1: 2026-99-01 is no date"),
+    ],
+)
+def test_a_list_that_cannot_be_read_is_a_problem_that_names_it(frozen, root, data, said):
+    (frozen / "FROZEN.sha256").write_bytes(data)
+    (problem,) = freeze.verify(frozen, root=root).problems
+    assert re.search(said, problem)
+
+
+def test_deviations_that_cannot_be_read_are_named(frozen, root):
+    (frozen / "cards.jsonl").write_text("{}\n{}\n")
+    (frozen / "DEVIATIONS.md").write_bytes(b"\xff")
+    with pytest.raises(FreezeError, match=r"DEVIATIONS\.md: not UTF-8 at byte 0"):
+        freeze.verify(frozen, root=root)
 
 
 def test_a_lake_that_cannot_be_found_any_more_is_a_problem(frozen, root):

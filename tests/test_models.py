@@ -83,6 +83,14 @@ def test_errors_say_what_they_are_and_whether_to_try_again():
     assert not models.ModelError("connection", "closed", retryable=False).retryable
 
 
+@pytest.mark.parametrize(
+    ("text", "kept"), [("A \ud83d", "A \ufffd"), ("\ude00.", "\ufffd."), ("ção 😀\0", "ção 😀\0"), ("", "")]
+)
+def test_half_a_character_becomes_one_that_can_be_recorded(text, kept):
+    assert models.whole(text) == kept
+    models.whole(text).encode()
+
+
 def test_the_likeliest_of_equal_first_tokens_is_kept():
     tops = [{"token": t, "logprob": p} for t, p in (("", -4.0), ("A", -0.1), ("", -3.0))]
     assert models.first_token({"top_logprobs": tops}) == {"A": -0.1, "": -3.0}

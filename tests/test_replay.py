@@ -101,8 +101,12 @@ def test_every_ledger_of_a_study_is_compared_in_its_own_language(tmp_path, monke
     study = fakes.study_folder(tmp_path / "samovar")
     study = dataclasses.replace(fakes.STUDY, folder=study.folder)
     asked_for = []
-    loads = lambda found, *, language: asked_for.append(language) or fakes.material(study, language=language)  # noqa: E731
-    monkeypatch.setattr(replay.material, "load", loads)
+
+    def load(found, *, language):
+        asked_for.append(language)
+        return fakes.material(study, language=language)
+
+    monkeypatch.setattr(replay.material, "load", load)
     for language in ("en", "pt"):
         folder = tmp_path / language
         folder.mkdir()
@@ -116,7 +120,7 @@ def test_every_ledger_of_a_study_is_compared_in_its_own_language(tmp_path, monke
 def again(changes=()):
     """What a new search would give: the frozen rankings, some of them changed."""
     changed = dict(MATERIAL.retrieved) | dict(changes)
-    return [Retrieved(*key, hits) for key, hits in changed.items() if key[1] == "en"]
+    return [Retrieved(id_, "en", kind, tuple(hits)) for (id_, said, kind), hits in changed.items() if said == "en"]
 
 
 def test_a_new_search_that_finds_the_same_has_no_differences(monkeypatch):

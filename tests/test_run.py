@@ -352,7 +352,12 @@ def test_a_run_that_is_killed_again_and_again_loses_and_repeats_nothing(tmp_path
     assert sorted(row.call for row in rows) == sorted(map(key_of, cells))
     paid_for = Counter(log.read_text().splitlines())
     asked = [row for row in rows if row.model and not row.replay_of]
-    recorded = Counter(f"{row.model} {row.prompt_sha256} {fakes.SEED + row.sample}" for row in asked)
+    cell_of = {(cell.arm, cell.question.id, cell.sample): cell for cell in cells}
+    recorded = Counter(
+        f"{row.model} {row.prompt_sha256} "
+        f"{run.sampling_seed(cell_of[row.arm, row.question, row.sample], row.attempt, MATERIAL)}"
+        for row in asked
+    )
     assert paid_for.keys() == recorded.keys()
     assert set(recorded.values()) == {1}
     assert sum(paid_for.values()) - len(recorded) == in_doubt <= kills

@@ -129,6 +129,14 @@ def open_model(
     return importlib.import_module(module).open(model, environ=environ, needed_tokens=needed_tokens)
 
 
+def whole(text: str) -> str:
+    """A text with U+FFFD for each half of a character, which a reply cut inside an emoji may end with.
+
+    Such a half is no UTF-8, so that it could not be recorded: the call would be lost, and made again.
+    """
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def messages(prompt: Prompt) -> tuple[str, str]:
     """A prompt as (system, user), its parts joined by a blank line and empty parts left out.
 

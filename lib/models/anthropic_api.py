@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lib import config
-from lib.models import Closing, ModelError, NotAvailable, Reply, sdk
+from lib.models import Closing, ModelError, NotAvailable, Reply, sdk, whole
 from lib.schema import Prompt
 
 KEY = "ANTHROPIC_API_KEY"
@@ -98,7 +98,7 @@ class AnthropicModel(Closing):
             written = usage.get("cache_creation_input_tokens") or 0
             hour = (usage.get("cache_creation") or {}).get("ephemeral_1h_input_tokens") or 0
             return Reply(
-                text="".join(block["text"] for block in data["content"] if block["type"] == "text"),
+                text=whole("".join(block["text"] for block in data["content"] if block["type"] == "text")),
                 model=data["model"],
                 input_tokens=usage["input_tokens"],
                 cache_read_tokens=usage.get("cache_read_input_tokens") or 0,

@@ -16,7 +16,18 @@ from pathlib import Path
 from typing import Any
 
 from lib import config
-from lib.models import Closing, ModelError, NotAvailable, Reply, chat, first_token, gguf, llama_server, same_model
+from lib.models import (
+    Closing,
+    ModelError,
+    NotAvailable,
+    Reply,
+    chat,
+    first_token,
+    gguf,
+    llama_server,
+    same_model,
+    whole,
+)  # fmt: skip
 from lib.schema import Prompt
 
 WHOLE_DISTRIBUTION = {"top_k": 0, "top_p": 1.0, "min_p": 0.0}
@@ -133,7 +144,7 @@ class LocalModel(Closing):
             message = f"{self.name}: {prompt_tokens} + {max_tokens} tokens of reply, a window of {window}"
             raise ModelError("context_window", message)
         return Reply(
-            text=text,
+            text=whole(text),
             model=self.name if same_model(said, self.name) or said == str(self._path) else said,
             input_tokens=prompt_tokens - cached,
             cache_read_tokens=cached,

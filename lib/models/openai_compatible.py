@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from lib import config
-from lib.models import Closing, NotAvailable, Reply, chat, first_token, sdk
+from lib.models import Closing, NotAvailable, Reply, chat, first_token, sdk, whole
 from lib.schema import Prompt
 
 OPENAI = "https://api.openai.com/v1"
@@ -103,7 +103,7 @@ class OpenAIModel(Closing):
             cached, written = details.get("cached_tokens") or 0, details.get("cache_write_tokens") or 0
             first = ((choice.get("logprobs") or {}).get("content") or [None])[0]
             return Reply(
-                text=choice["message"].get("content") or "",
+                text=whole(choice["message"].get("content") or ""),
                 model=data["model"],
                 input_tokens=usage["prompt_tokens"] - cached - written,
                 cache_read_tokens=cached,
