@@ -50,11 +50,11 @@ KINDS = {  # kind of decision -> words, colour, hatch, colour of the number; lig
 def accuracy(arms: pd.DataFrame, study: Study, *, standing: str) -> Figure:
     """Right decisions by arm with Wilson's 95 % interval, and by block. `arms` is the analysis' table."""
     with styled():
-        high = ROW * len(arms)
+        high, marked = ROW * len(arms), ((arms["state"] == "partial") & (arms["n"] > 0)).any()
         sheet = Sheet(room=high + 0.66, title=_accuracy_title(arms), standing=standing,
                       note="Plurality of the samples of each question; points: share right, bars: Wilson's 95 % "
                       "interval; dashed: chance with four options. Arms with gold documents are asked the answerable "
-                      "questions only." + (PARTIAL if (arms["state"] == "partial").any() else ""))  # fmt: skip
+                      "questions only." + (PARTIAL if marked else ""))  # fmt: skip
         bottom = sheet.bottom + 0.3
         _names(sheet, arms, study, bottom=bottom)
         whole = sheet.panel(GUTTER, 1.95, bottom=bottom, height=high)

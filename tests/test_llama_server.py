@@ -42,10 +42,10 @@ def gone(pid: int, *, within_s: float = 60.0) -> bool:
     end = time.monotonic() + within_s
     while time.monotonic() < end:
         try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
+            state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+        except (FileNotFoundError, ProcessLookupError):  # it may end between open and read
             return True
-        if Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z":
+        if state == "Z":
             return True
         time.sleep(0.02)
     return False
