@@ -16,6 +16,7 @@ import numpy as np
 
 from lib import cells as cells_
 from lib import hypotheses, published, scores, tables, verdicts
+from lib import questions as questions_
 from lib.cells import AnalysisError, Cells
 from lib.config import Study
 from lib.hypotheses import Verdict
@@ -65,7 +66,7 @@ def analyse(
 
     Args:
         study: the study.
-        questions: all its questions; only the test split is analysed.
+        questions: all its questions; those of the study's population are analysed.
         calls: rows of its ledgers, of any role, in any order.
         rng: gives the main analysis and the sensitivity analysis their own streams.
         prices: list prices, `lib.prices.load()`.
@@ -75,13 +76,12 @@ def analyse(
         printed: the original's tables, `lib.published.read()`; without them that table is empty.
 
     Raises:
-        AnalysisError: no test questions, a `not_run` arm that the study lacks, or two different
+        ValueError: no question in the study's population.
+        AnalysisError: a `not_run` arm that the study lacks, or two different
             answers in one cell.
         PriceError: an arm with calls whose model has no price.
     """
-    test = [question for question in questions if question.split == "test"]
-    if not test:
-        raise AnalysisError(f"study {study.study} has no test questions among {len(questions)}")
+    test = questions_.population(questions, study)
     if unknown := sorted(set(not_run or {}) - set(study.arms)):
         raise AnalysisError(f"not_run names unknown arms {', '.join(unknown)}; arms: {', '.join(study.arms)}")
     cells = cells_.collect(study, test, calls, not_run=not_run or {})

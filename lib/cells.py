@@ -64,7 +64,7 @@ def collect(study: Study, test: Sequence[Question], calls: Iterable[Call], *, no
 
     Args:
         study: its arms and sampling define the cells.
-        test: the test questions.
+        test: the questions of the population.
         calls: rows of one or more ledgers, in any order.
         not_run: reasons of arms that could not be run, from `run.json`.
 
@@ -118,7 +118,7 @@ def _stray(study: Study, test: Sequence[Question], call: Call) -> str:
     if call.arm not in study.arms:
         return f"arm {call.arm} is not in the study"
     if call.question not in {question.id for question in test}:
-        return "not a test question"
+        return "not a question of the population"
     if not 0 <= call.sample < study.sampling.samples:
         return f"sample beyond {study.sampling.samples}"
     return f"arm {call.arm} does not answer the unanswerable questions"

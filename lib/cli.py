@@ -7,10 +7,15 @@ A mistake in the input ends with one line and status 2; nothing is lost by it.
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lib import config
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -44,16 +49,19 @@ def _parser() -> argparse.ArgumentParser:
     recall = verb("recall", _recall, "rankings, recall and the gate's threshold")
     recall.add_argument("--write", action="store_true", help="make missing rerank scores, write retrieval.jsonl")
     _language(recall)
+    _population(recall)
     pilot = verb("pilot", _pilot, "ask the pilot questions with 3, 5, 10 and 15 chunks, before the freeze")
     _language(pilot)
     run = verb("run", _run, "ask every arm's model; resumes")
     _language(run)
     run.add_argument("--arms", nargs="+", metavar="ARM", help="only these (default: all)")
-    run.add_argument("--questions", nargs="+", metavar="ID", help="only these (default: all test questions)")
+    run.add_argument("--questions", nargs="+", metavar="ID", help="only these (default: all of the population)")
+    _population(run)
     run.add_argument("--exploratory", action="store_true", help="run although the freeze does not hold")
     run.add_argument("--dry-run", action="store_true", help="say what would be asked and at what cost")
     analyse = verb("analyse", _analyse, "votes, costs and hypotheses from recorded calls; no lake, model or network")
     _language(analyse)
+    _population(analyse)
     analyse.add_argument("--calls", metavar="GLOB", help="ledgers to read instead of runs/main-<language>/calls.jsonl")
     analyse.add_argument("--replicates", type=_positive, metavar="N", help="of the bootstrap (default 10000)")
     analyse.add_argument("--json", metavar="FILE", type=Path, help="write arms and hypotheses as JSON")
@@ -67,6 +75,18 @@ def _parser() -> argparse.ArgumentParser:
     smoke = verbs.add_parser("smoke", help="ask the real 0.5B model a handful of questions, end to end")
     smoke.set_defaults(verb=_smoke)
     return parser
+
+
+def _population(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--population", choices=["core", "test"], help="which questions (default: the study's)")
+
+
+def _study(arguments: argparse.Namespace) -> config.Study:
+    """The study, with the population that the command line asks for."""
+    from lib import config
+
+    study = config.load(arguments.study)
+    return dataclasses.replace(study, population=arguments.population or study.population)
 
 
 def _language(parser: argparse.ArgumentParser) -> None:
@@ -98,9 +118,9 @@ def _check(arguments: argparse.Namespace) -> int:
 
 
 def _recall(arguments: argparse.Namespace) -> int:
-    from lib import config, jsonl, material, questions, recall, retrieve, threshold
+    from lib import jsonl, material, questions, recall, retrieve, threshold
 
-    study = config.load(arguments.study)
+    study = _study(arguments)
     loaded = material.load(study, language=arguments.language, frozen=False)
     rows = material.search(loaded, replay=not arguments.write, progress=_counter("rerank scores"))
     path = study.path("retrieval.jsonl")
@@ -110,8 +130,8 @@ def _recall(arguments: argparse.Namespace) -> int:
         print(f"wrote {path}")
     rankings = retrieve.as_rankings(rows)
     asked = questions.load(study)
-    table = recall.recall_table(asked, rankings, list(loaded.chunks.values()), language=loaded.language)
-    print(table.to_string(index=False))
+    for table in recall.tables(asked, rankings, list(loaded.chunks.values()), language=loaded.language):
+        print(table.to_string(index=False))
     calibration = [question for question in asked if question.split == "calibration"]
     if calibration:
         found = threshold.calibrate(threshold.best_scores(calibration, rankings, language=loaded.language))
@@ -136,9 +156,9 @@ def _pilot(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from lib import check, config, freeze, material, questions, record, run
+    from lib import check, freeze, material, questions, record, run
 
-    study = config.load(arguments.study)
+    study = _study(arguments)
     verdict = freeze.verify(arguments.study, statistics=False)
     if verdict.holds and check.report(arguments.study):
         return 1
@@ -147,9 +167,9 @@ def _run(arguments: argparse.Namespace) -> int:
         print("no confirmatory run without a freeze that holds; --exploratory runs all the same", file=sys.stderr)
         return 1
     loaded = material.load(study, language=arguments.language)
-    tests = [question for question in questions.load(study) if question.split == "test"]
+    tests = questions.population(questions.load(study), study)
     if unknown := sorted(set(arguments.questions or ()) - {question.id for question in tests}):
-        raise ValueError(f"no test questions {', '.join(unknown)} in {study.study}")
+        raise ValueError(f"no questions {', '.join(unknown)} in the {study.population} population of {study.study}")
     asked = [question for question in tests if not arguments.questions or question.id in arguments.questions]
     cells = run.plan(loaded, asked, arguments.arms)
     nominal = record.estimate_usd(cells, loaded, paid_only=False)
@@ -171,9 +191,9 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _analyse(arguments: argparse.Namespace) -> int:
-    from lib import analyse, config, results
+    from lib import analyse, results
 
-    study = config.load(arguments.study)
+    study = _study(arguments)
     runs = f"main-{arguments.language or study.language}"
     found = results.load(study, runs=runs, calls=arguments.calls, replicates=arguments.replicates or analyse.REPLICATES)
     for name in ("arms", "hypotheses"):

@@ -23,6 +23,7 @@ Context = Literal["none", "gold", "lake", "vector", "hybrid", "reranked", "curat
 Estimand = Literal[
     "accuracy_difference", "accuracy_ratio", "gain_share", "cost_per_correct_ratio", "cost_per_correct_difference"
 ]
+Population = Literal["test", "core"]
 Positive = Annotated[int, Field(gt=0)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Comparison = Annotated[str, Field(pattern=r"^(>=|<=|<|>) -?\d+(\.\d+)?$")]
@@ -141,6 +142,7 @@ class Study(_Row):
     language: Language = "en"
     chunking: Chunking = Chunking()
     retrieval: Retrieval = Retrieval()
+    population: Population = "test"
     gate: Gate = Gate()
     sampling: Sampling = Sampling()
     hypothesis: tuple[Hypothesis, ...] = ()

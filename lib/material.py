@@ -44,20 +44,24 @@ def search(
 ) -> list[retrieve.Retrieved]:
     """Every ranking of every question in the material's language, recomputed.
 
-    With `replay` rerank scores come from the ledger only; otherwise missing ones are made.
+    With `replay` rerank scores come from the ledger only; otherwise missing ones are made. The
+    reranker reads for the calibration questions and those of the study's population.
     """
     study = material.study
+    asked = questions.load(study)
+    reread = {each.id for each in asked if each.split == "calibration" or questions.counts(each, study)}
     with contextlib.ExitStack() as stack:
         reranker = stack.enter_context(
             rerank.reranker(study, language=material.language, replay=replay, progress=progress)
         )
         return retrieve.retrieval_rows(
             study,
-            questions.load(study),
+            asked,
             list(material.chunks.values()),
             cards=list(material.cards.values()),
             lake_sha256=material.lake.sha256,
             embedder=embed.embedder(study.retrieval.embedder),
             reranker=reranker,
+            reread=reread,
             language=material.language,
         )

@@ -8,7 +8,7 @@ Source: shared design, sections 2 and 2b.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from lib import jsonl
@@ -30,6 +30,23 @@ def load(study: Study) -> list[Question]:
     if twice:
         raise jsonl.RowError(f"{path}: ids used twice: {', '.join(twice)}")
     return questions
+
+
+def counts(question: Question, study: Study) -> bool:
+    """Whether a question belongs to the study's population."""
+    return question.split == "test" and (question.core or study.population == "test")
+
+
+def population(questions: Iterable[Question], study: Study) -> list[Question]:
+    """The questions that a study's results rest on: the test split, or the core of it.
+
+    Raises:
+        ValueError: there is none.
+    """
+    test = [question for question in questions if counts(question, study)]
+    if not test:
+        raise ValueError(f"study {study.study} has no questions in its population, {study.population!r}")
+    return test
 
 
 def lettering(question_id: str, seed: int) -> tuple[int, ...]:

@@ -83,6 +83,20 @@ def recall_table(
     return pd.DataFrame(rows, columns=["split", "retriever", "target", "evidence", "k", "n", "found", "recall"])
 
 
+def tables(
+    questions: Sequence[Question], rankings: Rankings, chunks: Sequence[Chunk], *, language: Language
+) -> list[pd.DataFrame]:
+    """The recall of all retrievers where the reranker read and, where that is not everywhere, of the others on all.
+
+    Retrievers are compared on the same questions only.
+    """
+    reread = [question for question in questions if (question.id, language, "reranked") in rankings]
+    found = [recall_table(reread, rankings, chunks, language=language)] if reread else []
+    if len(reread) < len(questions):
+        found.append(recall_table(questions, rankings, chunks, language=language, retrievers=COMPARED[:3]))
+    return found
+
+
 def _ids(rankings: Rankings, question: str, language: Language, retriever: Retriever) -> list[str]:
     hits: Sequence[Hit] | None = rankings.get((question, language, retriever))
     if hits is None:

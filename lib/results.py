@@ -116,7 +116,7 @@ def standing(n: int, exploratory: Sequence[str]) -> str:
 
 def test_questions(study: Study) -> int:
     """How many questions the study's results rest on."""
-    return sum(question.split == "test" for question in questions.load(study))
+    return len(questions.population(questions.load(study), study))
 
 
 def decisions(analysis: Analysis) -> pd.DataFrame:

@@ -7,7 +7,7 @@ the frozen one. Source: DESIGN sections 2 and 4.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
@@ -78,6 +78,7 @@ def retrieval_rows(
     lake_sha256: str,
     embedder: embed.Embedder,
     reranker: Reranker | None,
+    reread: Collection[str] | None = None,
     language: Language | None = None,
     folder: Path | None = None,
 ) -> list[Retrieved]:
@@ -85,7 +86,8 @@ def retrieval_rows(
 
     bm25 and vector are cut at `pool`, hybrid fuses these two lists into `pool`, reranked orders
     the hybrid. cards: the ten nearest to the question by vector, in the order of the reranker.
-    Without a reranker `reranked` is the hybrid and `cards` the vector's, scores included.
+    Without a reranker `reranked` is the hybrid and `cards` the vector's, scores included. A reader
+    is slow: `reread` names the questions that it ranks (default: all), the others get neither row.
     `folder` is where indexes and vectors are kept (default: data/build).
 
     Raises:
@@ -107,6 +109,8 @@ def retrieval_rows(
         found[name, "bm25"] = words.rank(query)[:pool]
         found[name, "vector"] = near.near(meaning[None])[:pool]
         found[name, "hybrid"] = rrf(found[name, "bm25"], found[name, "vector"], k=study.retrieval.rrf_k)[:pool]
+        if reread is not None and name not in reread:
+            continue
         found[name, "reranked"] = found[name, "hybrid"]
         found[name, "cards"] = near_cards.near(meaning[None])[:CARDS_KEPT]
         jobs.append(("reranked", Job(name, query, tuple(by_id[hit.chunk] for hit in found[name, "hybrid"]))))

@@ -71,6 +71,8 @@ def of_question(question: Question, known: Mapping[str, Card], study: config.Stu
         yield "one span is both evidence and superseded_evidence"
     if question.pilot and question.split != "test":
         yield f"pilot marks test questions; this one is {question.split}"
+    if question.core and question.split != "test":
+        yield f"core marks test questions; this one is {question.split}"
     yield from _same_options(question)
     yield from _references(question, known)
 

@@ -105,7 +105,10 @@ class Option(_Row):
 
 @dataclass(frozen=True, slots=True)
 class Question(_Row):
-    """A multiple-choice question; the fourth option (abstain) is added when it is lettered."""
+    """A multiple-choice question; the fourth option (abstain) is added when it is lettered.
+
+    `core` marks the questions that are recorded first, which a study may make its population.
+    """
 
     id: str
     block: Block
@@ -118,6 +121,7 @@ class Question(_Row):
     split: Literal["test", "calibration"]
     bank: str = "main"
     pilot: bool = False
+    core: bool = False
     note: str = ""
 
     @property

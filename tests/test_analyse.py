@@ -211,7 +211,7 @@ def test_a_study_without_hypotheses_or_printed_numbers_still_has_tables():
 
 
 def test_no_test_questions_and_unknown_arms_raise():
-    with pytest.raises(AnalysisError, match="invented has no test questions among 1"):
+    with pytest.raises(ValueError, match="invented has no questions in its population, 'test'"):
         run(questions=[question("cal1", split="calibration")])
     with pytest.raises(AnalysisError, match="unknown arms A77; arms: A0, A1"):
         run(not_run={"A77": "no key"})

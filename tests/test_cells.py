@@ -109,7 +109,7 @@ def test_calls_that_fill_no_cell_are_counted_by_reason():
     assert collect([*CALLS, *strays]).ignored == {
         "arm A1 does not answer the unanswerable questions": 1,
         "arm A9 is not in the study": 1,
-        "not a test question": 1,
+        "not a question of the population": 1,
         "role rerank": 1,
         "sample beyond 2": 2,
     }
