@@ -174,7 +174,7 @@ class Pointwise:
         """One new score. Every attempt is a row, a failed one with its error."""
         model, written = self._open(1)
         asked = prompt(query, candidate.text, self.language)
-        before = sum(row.call == call for row in written.calls)
+        before = written.attempts(call)
         for attempt in range(1, ATTEMPTS + 1):
             row = _row(call, self.run, question_id, candidate.chunk, model, asked, before + attempt)
             began = time.monotonic()

@@ -13,24 +13,22 @@ import json
 import os
 import platform
 import subprocess
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-from lib import config, models, paths, prices, run
+from lib import budget, config, models, paths, prices, run
 from lib.arms import Material
+from lib.budget import Budget, BudgetReached, bills
 from lib.ledger import Ledger
 from lib.prices import Tokens
 from lib.run import Cell
 from lib.schema import Call, Question, sha256
 
+__all__ = ["PILOT_KS", "BudgetReached", "estimate_usd", "frozen_sha256", "mismatches", "pilot_materials", "record"]
+
 PILOT_KS = (3, 5, 10, 15)
-FREE = {"local", "stub", "gate", "replay"}  # providers that send no bill
 BYTES_PER_TOKEN = 2.5  # a low guess, so that estimates are high
-
-
-class BudgetReached(RuntimeError):
-    """The next call could exceed `max_cost_usd`; everything before it is recorded."""
 
 
 def pilot_materials(material: Material) -> dict[str, Material]:
@@ -52,7 +50,7 @@ def estimate_usd(cells: Sequence[Cell], material: Material, *, paid_only: bool) 
     measured: dict[tuple[str, str], int] = {}
     for cell in cells:
         model = material.study.models[material.study.arms[cell.arm].model]
-        if paid_only and model.provider in FREE:
+        if paid_only and not bills(model.provider):
             continue
         if (cell.arm, cell.question.id) not in measured:
             prompt = run.prompt_of(cell, material)
@@ -77,7 +75,8 @@ def record(
     """Ask every cell that the ledger of run `name` lacks; returns the arms that were not run, with reasons.
 
     Raises:
-        BudgetReached: before a paid call that could exceed the study's `max_cost_usd`.
+        BudgetReached: before a paid call that could lead over the study's `max_cost_usd`, which
+            holds for all sessions of this run together.
         LedgerError: another process writes this ledger, or it is damaged.
     """
     study, folder = material.study, material.study.path("runs", name)
@@ -95,26 +94,17 @@ def record(
                 not_run[cell.arm] = str(closed)
         head = _head(material, name, opened, frozen_sha256)
         _write(folder / "run.json", head, not_run, asked=())
+        listed = prices.load()
+        earlier = budget.totals(ledger.calls, study, listed=listed)
+        allowed = Budget(limit_usd=study.max_cost_usd, earlier=earlier, listed=listed)
         try:
-            for call in _within_budget(run.execute(cells, material, ledger, opened, run=name, not_run=not_run), study):
-                progress(call)
+            asked = run.execute(cells, material, ledger, opened, run=name, not_run=not_run, budget=allowed)
+            with contextlib.closing(asked):  # what is in flight is written before the ledger closes
+                for call in asked:
+                    progress(call)
         finally:
             _write(folder / "run.json", head, not_run, asked={cell.arm for cell in cells})
     return not_run
-
-
-def _within_budget(calls: Iterator[Call | None], study: config.Study) -> Iterator[Call | None]:
-    """The calls, until what was spent on paid ones reaches the limit."""
-    listed, spent = prices.load(), 0.0
-    by_name = {model.model: model for model in study.models.values()}
-    for call in calls:
-        yield call
-        if call is None or call.provider in FREE or call.model is None:
-            continue
-        day = datetime.date.fromisoformat(call.started_at[:10])
-        spent += listed.cost_usd(call, priced_as=by_name[call.model].priced_as, on=day, nominal=False)
-        if study.max_cost_usd is not None and spent >= study.max_cost_usd:
-            raise BudgetReached(f"spent {spent:.4f} USD of max_cost_usd = {study.max_cost_usd}")
 
 
 def _head(
