@@ -17,14 +17,15 @@ from typing import NamedTuple
 
 from lib import arms, config, letters, models, questions
 from lib.arms import Material
-from lib.budget import IN_DOUBT, Budget, bills, in_doubt, most_tokens
+from lib.budget import Budget, bills, in_doubt, most_tokens
+from lib.inflight import IN_DOUBT
 from lib.ledger import Ledger, refusal
 from lib.pace import Pace
 from lib.plan import Cell, sampling_seed
 from lib.prices import Tokens
 from lib.schema import Call, CallError, Prompt, prompt_sha256
 
-ATTEMPTS = 4  # of one call, when its errors are retryable
+ATTEMPTS = 4  # of one call in one session, when its errors are retryable
 FIRST_WAIT_S = 2.0  # doubled at each further attempt, with jitter
 LONGEST_WAIT_S = 600.0  # a provider that asks for more gets the call again in the next run
 CHARACTERS_PER_TOKEN = 3.5  # a fair guess, for the pace alone
@@ -68,14 +69,14 @@ class Asking:
             Stopped: the run was stopped before an attempt.
             OSError: the ledger could not be written; nothing was asked.
         """
-        jitter = random.Random(asked.call)
-        for attempt in range(1, ATTEMPTS + 1):
-            row, wait_s = self._attempt(asked, attempt, slot)
-            if row.error is None or wait_s is None or attempt == ATTEMPTS or self.stop.is_set():
+        jitter, before = random.Random(asked.call), self.ledger.attempts(asked.call)
+        for turn in range(ATTEMPTS):
+            row, wait_s = self._attempt(asked, before + turn + 1, slot)
+            if row.error is None or wait_s is None or turn == ATTEMPTS - 1 or self.stop.is_set():
                 return row
             self.ledger.append(row)
             if row.error.kind in models.RETRYABLE:
-                self._sleep(wait_s or self._first_wait_s * 2 ** (attempt - 1) * jitter.uniform(0.5, 1.5))
+                self._sleep(wait_s or self._first_wait_s * 2**turn * jitter.uniform(0.5, 1.5))
         raise AssertionError("the last attempt returns")
 
     def _attempt(self, asked: Asked, attempt: int, slot: int) -> tuple[Call, float | None]:

@@ -17,12 +17,12 @@ from datetime import UTC, date, datetime
 from typing import NamedTuple
 
 from lib import config, prices
+from lib.inflight import IN_DOUBT
 from lib.models import messages
 from lib.prices import Prices, Tokens, Usage
 from lib.schema import Call, Prompt
 
 FREE = {"local", "stub", "gate", "replay"}  # providers that send no bill
-IN_DOUBT = "in_doubt"  # the error of a call during which the process died
 DOUBTFUL = {IN_DOUBT, "timeout", "connection", "bad_reply"}
 TEMPLATE_TOKENS = 64  # what a provider's chat template adds to a prompt, guessed high
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from lib import jsonl
 from lib.schema import Call
 
+IN_DOUBT = "in_doubt"  # the error of a row whose call was in flight when the process died
 SLOT = 4096  # bytes; a row without a text has about 800
 _sync = getattr(os, "fdatasync", os.fsync)
 

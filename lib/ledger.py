@@ -105,7 +105,7 @@ class Ledger:
         return read(self.path, report=lambda note: None)
 
     def attempts(self, call: str) -> int:
-        """How many rows a call has, accepted or not."""
+        """How many attempts of a call have come to an end; one in doubt has not, and is made again as it was."""
         return self._failed[call] + (call in self.done)
 
     def begin(self, row: Call, *, slot: int = 0) -> None:
@@ -180,7 +180,7 @@ class Ledger:
     def _count(self, call: Call, start: int) -> None:
         if call.done:
             self.done.add(call.call, start)
-        else:
+        elif call.error is None or call.error.kind != inflight.IN_DOUBT:
             self._failed[call.call] += 1
 
     def _take(self) -> None:

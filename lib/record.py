@@ -133,6 +133,8 @@ def _write(path: Path, head: dict[str, Any], not_run: dict[str, str], *, asked: 
     A reason of an earlier session goes when its arm was `asked` again and could be run.
     """
     data = json.loads(path.read_text(encoding="utf-8")) if path.exists() else dict(head)
+    if not isinstance(data, dict) or "started_at" not in data or not isinstance(data.get("not_run", {}), dict):
+        raise ValueError(f"{path}: not the head of a run; move it away to write a new one")
     if data["started_at"] != head["started_at"]:
         others = [item for item in data.get("resumed", []) if item["started_at"] != head["started_at"]]
         data["resumed"] = [*others, {key: head[key] for key in ("started_at", "commit", "machine", "models")}]

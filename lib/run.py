@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from lib import models
 from lib.arms import Material
-from lib.attempts import ATTEMPTS, FIRST_WAIT_S, Asked, Asking, Stopped, abstention
+from lib.attempts import ATTEMPTS, FIRST_WAIT_S, Asked, Asking, abstention
 from lib.budget import Budget, BudgetReached, bills
 from lib.crew import Crew
 from lib.ledger import Ledger
@@ -98,7 +98,9 @@ class Flight:
             yield None
             return
         if model.name != role.model:
-            raise ValueError(f"the role {arm.model} is {role.model!r} in study.toml, the open model says {model.name!r}")
+            raise ValueError(
+                f"the role {arm.model} is {role.model!r} in study.toml, the open model says {model.name!r}"
+            )
         prompt = prompt_of(cell, self.material)
         call = key(cell, prompt, self.material)
         if call in self.ledger.done or call in self._flying:
