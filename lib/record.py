@@ -19,7 +19,7 @@ from typing import Any
 
 from lib import budget, config, models, paths, prices, run
 from lib.arms import Material
-from lib.budget import Budget, BudgetReached, bills
+from lib.budget import Budget, BudgetReached, Totals, bills
 from lib.ledger import Ledger
 from lib.prices import Tokens
 from lib.run import Cell
@@ -69,10 +69,12 @@ def record(
     *,
     name: str,
     frozen_sha256: str | None,
-    progress: Callable[[Call | None], None] = lambda call: None,
+    progress: Callable[[Call | None, Totals], None] = lambda call, totals: None,
     opener: Callable[..., models.Model] = models.open_model,
 ) -> dict[str, str]:
     """Ask every cell that the ledger of run `name` lacks; returns the arms that were not run, with reasons.
+
+    `progress` is told of each cell, with its row or None, and what the run has cost until then.
 
     Raises:
         BudgetReached: before a paid call that could lead over the study's `max_cost_usd`, which
@@ -101,7 +103,7 @@ def record(
             asked = run.execute(cells, material, ledger, opened, run=name, not_run=not_run, budget=allowed)
             with contextlib.closing(asked):  # what is in flight is written before the ledger closes
                 for call in asked:
-                    progress(call)
+                    progress(call, allowed.totals)
         finally:
             _write(folder / "run.json", head, not_run, asked={cell.arm for cell in cells})
     return not_run
