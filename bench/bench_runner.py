@@ -23,14 +23,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-sys.path.insert(1, str(ROOT / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(1, str(Path(__file__).resolve().parent.parent / "tests"))
 
 import fire
 import stub_server
 
-from lib import models, run
+from lib import models, paths, run
 from lib.arms import Material
 from lib.budget import Budget
 from lib.ledger import Ledger
@@ -38,7 +37,7 @@ from lib.models import Closing, Reply
 from lib.schema import Prompt
 
 GOAL, GOAL_INSPECT = 0.9, 5.0
-INSPECT = ROOT / "data/build/inspect/bin/python"
+INSPECT = paths.BUILD / "inspect/bin/python"
 # Latency in seconds, calls in flight, calls: some seconds a turn.
 SETTINGS = ((0.0, 1, 300), (0.0, 16, 600), (0.0, 64, 600), (0.05, 1, 60), (0.05, 16, 600), (0.05, 64, 600))
 
@@ -85,7 +84,7 @@ def inspect_ai(here: Material, folder: Path, python: Path) -> float:
     role = here.study.models["small"]
     asked = [models.chat(run.prompt_of(cell, here)) for cell in fire.cells(here)]  # type: ignore[arg-type]
     (folder / "asked.json").write_text(json.dumps(asked))
-    command = [python, ROOT / "bench/bench_inspect.py", role.base_url, str(role.concurrency), folder]
+    command = [python, paths.ROOT / "bench/bench_inspect.py", role.base_url, str(role.concurrency), folder]
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True, cwd=folder)
     if done.returncode:
         raise RuntimeError(f"Inspect AI failed: {done.stderr[-2000:]}")
@@ -94,11 +93,11 @@ def inspect_ai(here: Material, folder: Path, python: Path) -> float:
 
 def fastest(sides: dict[str, Callable[[Path], float]], turns: int) -> dict[str, float]:
     """The fewest seconds of each side over some turns, each in a folder of its own."""
-    (ROOT / "data/build").mkdir(parents=True, exist_ok=True)
+    (paths.BUILD).mkdir(parents=True, exist_ok=True)
     found: dict[str, list[float]] = {name: [] for name in sides}
     for _ in range(turns):
         for name, side in sides.items():
-            with tempfile.TemporaryDirectory(dir=ROOT / "data/build") as folder:
+            with tempfile.TemporaryDirectory(dir=paths.BUILD) as folder:
                 found[name].append(side(Path(folder)))
     return {name: min(seconds) for name, seconds in found.items()}
 
@@ -130,8 +129,8 @@ class Instant(Closing):
 
 def memory(calls: int) -> None:
     """Resident memory at the start, the middle and the end of a run of so many calls."""
-    (ROOT / "data/build").mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=ROOT / "data/build") as folder:
+    (paths.BUILD).mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=paths.BUILD) as folder:
         here = fire.material(Path(folder), "http://127.0.0.1:9", samples=calls // 4, concurrency=16)
         cells, used, begun = fire.cells(here), [], time.perf_counter()
         with Ledger(fire.ledger_of(here)) as ledger:
