@@ -17,8 +17,7 @@ from typing import NamedTuple
 
 from lib import arms, config, letters, models, questions
 from lib.arms import Material
-from lib.budget import Budget, bills, in_doubt, most_tokens
-from lib.inflight import IN_DOUBT
+from lib.budget import Budget, bills, doubtful, in_doubt
 from lib.ledger import Ledger, refusal
 from lib.pace import Pace
 from lib.plan import Cell, sampling_seed
@@ -89,7 +88,7 @@ class Asking:
             raise Stopped
         budget = self.budget if bills(asked.role.provider) else None
         reserved = budget.reserve(asked.prompt, asked.role, max_tokens=sampling.max_tokens) if budget else 0.0
-        begun = _doubtful(asked, attempt, self.run, sampling.max_tokens)
+        begun = doubtful(_begun(asked, attempt, self.run), asked.prompt, max_tokens=sampling.max_tokens)
         if bills(asked.role.provider):
             self.ledger.begin(begun, slot=slot)
         row, wait = self._reply(asked, begun)
@@ -125,9 +124,9 @@ class Asking:
         return dataclasses.replace(row, shown=choice.letter, letter=letter, class_=choice.class_)
 
 
-def _doubtful(asked: Asked, attempt: int, run: str, max_tokens: int) -> Call:
-    """The row of an attempt of which nothing more is known than that it was begun."""
-    cell, most = asked.cell, most_tokens(asked.prompt, max_tokens)
+def _begun(asked: Asked, attempt: int, run: str) -> Call:
+    """The row of an attempt before its reply."""
+    cell = asked.cell
     return Call(
         call=asked.call,
         run=run,
@@ -142,12 +141,11 @@ def _doubtful(asked: Asked, attempt: int, run: str, max_tokens: int) -> Call:
         started_at=now(),
         latency_s=0.0,
         attempt=attempt,
-        **most._asdict(),
+        **Tokens()._asdict(),
         text="",
         shown=None,
         letter=None,
         class_=None,
-        error=CallError(IN_DOUBT, "the process ended during this call; at most these tokens were billed"),
     )
 
 

@@ -11,6 +11,7 @@ cost has two bounds: `Totals.spent_usd`, and that and `in_doubt_usd` together.
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 from collections.abc import Iterable
 from datetime import UTC, date, datetime
@@ -20,7 +21,7 @@ from lib import config, prices
 from lib.inflight import IN_DOUBT
 from lib.models import messages
 from lib.prices import Prices, Tokens, Usage
-from lib.schema import Call, Prompt
+from lib.schema import Call, CallError, Prompt
 
 FREE = {"local", "stub", "gate", "replay"}  # providers that send no bill
 DOUBTFUL = {IN_DOUBT, "timeout", "connection", "bad_reply"}
@@ -53,6 +54,12 @@ def in_doubt(row: Call) -> bool:
 def most_tokens(prompt: Prompt, max_tokens: int) -> Tokens:
     """The most that a call can use: a token has at least one byte."""
     return Tokens(sum(len(part.encode()) for part in messages(prompt)) + TEMPLATE_TOKENS, 0, 0, 0, max_tokens)
+
+
+def doubtful(row: Call, prompt: Prompt, *, max_tokens: int) -> Call:
+    """The row of a call of which nothing more is known than that it was begun."""
+    error = CallError(IN_DOUBT, "the process ended during this call; at most these tokens were billed")
+    return dataclasses.replace(row, **most_tokens(prompt, max_tokens)._asdict(), error=error)
 
 
 def ceiling_usd(usage: Usage, *, priced_as: str, on: date, listed: Prices) -> float:

@@ -133,6 +133,8 @@ class Ledger:
             LedgerError: the ledger is closed, or holds an accepted reply for such a call already.
             OSError: they could not be written (a full disk); the file is as it was before.
         """
+        if not calls:
+            return
         written = [(call, (jsonl.dump(call) + "\n").encode()) for call in calls]
         with self._writing:
             if self._file is None:
