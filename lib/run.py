@@ -134,10 +134,16 @@ class Flight:
         self._crew.dismiss()
         if self._crew.busy:
             print(f"waiting for {self._crew.busy} replies (interrupt again to leave them in doubt)", file=sys.stderr)
+        fault = None
         while self._crew.busy:
             ended = self._crew.ended()
-            self._write([result for _, result in ended if isinstance(result, Call)])
+            try:
+                self._write([result for _, result in ended if isinstance(result, Call)])
+            except OSError as full:  # these stay in doubt; those that come may find room
+                fault = full
             self._crew.clear(len(ended))
+        if fault:
+            raise fault
 
     def _begin(self, asked: Asked) -> Iterator[Call]:
         """One call to a lake goes alone: it fills the cache, and shows whether the window is large enough."""

@@ -53,7 +53,7 @@ for number, _ in enumerate(sys.stdin):
 """
 
 
-@pytest.mark.parametrize(("concurrency", "kills", "samples"), [(1, 110, 75), (4, 110, 140)])
+@pytest.mark.parametrize(("concurrency", "kills", "samples"), [(1, 110, 100), (4, 110, 200)])
 def test_a_run_that_is_killed_110_times_loses_no_call_and_pays_none_twice_unnoticed(
     tmp_path, concurrency, kills, samples
 ):

@@ -73,7 +73,7 @@ def test_closing_with_a_call_in_flight_keeps_it_in_doubt(path):
 def test_a_slot_torn_at_any_byte_was_never_sent_and_its_neighbours_are_whole(path):
     """It is written before the request; the old row that it overwrites had been recorded."""
     abandoned(path, begun(1), begun(2))
-    data, row = inflight.beside(path).read_bytes(), line(begun(3, text="ç → 🫖"))[:-1]
+    data, row = inflight.beside(path).read_bytes(), line(begun(3, step="ç → 🫖"))[:-1]
     for cut in range(1, len(row)):
         inflight.beside(path).write_bytes(row[:cut] + b"\0" * (inflight.SLOT - cut) + data[inflight.SLOT :])
         assert inflight.left(path) == [begun(2)]
