@@ -107,7 +107,7 @@ class Budget:
     >>> tight, model = Budget(limit_usd=0.00001), Model("openai", "m", price_as="claude-haiku-5-5")
     >>> tight.reserve(Prompt("", "", "Which?"), model, max_tokens=8)
     Traceback (most recent call last):
-    lib.budget.BudgetReached: a call may cost 0.000018 USD; spent 0.000000, in doubt 0.000000, in flight 0.000000 of ...
+    lib.budget.BudgetReached: a call may cost 0.000032 USD; spent 0.000000, in doubt 0.000000, in flight 0.000000 of ...
     """
 
     def __init__(

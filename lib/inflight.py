@@ -9,6 +9,7 @@ number of workers, and it is gone after a run that ended well.
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 from collections.abc import Iterator
@@ -63,9 +64,11 @@ class InFlight:
         line = jsonl.dump(row).encode()
         if len(line) > SLOT:
             raise ValueError(f"{self.path}: the row of {row.arm} {row.question} has {len(line)} bytes, over {SLOT}")
-        data = line.ljust(SLOT)
-        if os.pwrite(self._file, data, slot * SLOT) < SLOT:
-            raise OSError(28, "No space left on device; nothing was asked", str(self.path))
+        try:
+            if os.pwrite(self._file, line.ljust(SLOT), slot * SLOT) < SLOT:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except OSError as fault:
+            raise OSError(fault.errno, f"{fault.strerror}; nothing was asked", str(self.path)) from None
         with self._counting:
             self._written += 1
             mine = self._written
