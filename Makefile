@@ -64,8 +64,9 @@ freeze: setup ## freeze a study's material and code before its first call: make 
 verify: setup ## check that what was frozen still holds: make verify STUDY=name
 	$(PY) -m lib verify $(STUDY) $(ARGS)
 
-bench: setup ## time the statistics against plain scipy
-	$(PY) -m bench.bench_stats $(ARGS)
+bench: setup ## time the statistics against plain scipy, and the runner against a bare SDK loop and Inspect AI
+	$(PY) -m bench.bench_stats
+	$(PY) -m bench.bench_runner $(ARGS)
 
 lab: setup ## open the notebooks in JupyterLab
 	$(PY) -m jupyterlab notebooks $(ARGS)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from lib import config
+    from lib.budget import Totals
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -59,6 +60,7 @@ def _parser() -> argparse.ArgumentParser:
     _population(run)
     run.add_argument("--exploratory", action="store_true", help="run although the freeze does not hold")
     run.add_argument("--dry-run", action="store_true", help="say what would be asked and at what cost")
+    verb("status", _status, "what each run has answered, what failed or is in doubt, and what it cost")
     analyse = verb("analyse", _analyse, "votes, costs and hypotheses from recorded calls; no lake, model or network")
     _language(analyse)
     _population(analyse)
@@ -156,7 +158,7 @@ def _pilot(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from lib import check, freeze, material, questions, record, run
+    from lib import check, freeze, material, questions, record, run, status
 
     study = _study(arguments)
     verdict = freeze.verify(arguments.study, statistics=False)
@@ -178,15 +180,25 @@ def _run(arguments: argparse.Namespace) -> int:
     print(f"{len(cells)} calls; at most {nominal:.4f} USD nominal, of which {paid:.4f} would be billed ({limit})")
     if arguments.dry_run:
         return 0
+    name = ("main" if verdict.holds else "exploratory") + f"-{loaded.language}"
     not_run = record.record(
         loaded,
         cells,
-        name=("main" if verdict.holds else "exploratory") + f"-{loaded.language}",
+        name=name,
         frozen_sha256=record.frozen_sha256(study) if verdict.holds else None,
         progress=_bar("calls", len(cells)),
     )
     for arm, why in not_run.items():
         print(f"{arm}: not run: {why}")
+    print(status.standing(study.path("runs", name, "calls.jsonl"), study))
+    return 0
+
+
+def _status(arguments: argparse.Namespace) -> int:
+    from lib import config, status
+
+    for standing in status.runs(config.load(arguments.study)):
+        print(standing)
     return 0
 
 
@@ -249,12 +261,19 @@ def _smoke(arguments: argparse.Namespace) -> int:
     return smoke.report()
 
 
-def _bar(name: str, total: int) -> Callable[[object], None]:
-    """A progress bar on standard error that counts every cell, done before or now."""
+def _bar(name: str, total: int) -> Callable[[object, Totals], None]:
+    """A progress bar on standard error that counts every cell, done before or now, and what was spent."""
     from tqdm import tqdm
 
     bar = tqdm(total=total, desc=name, unit="call", mininterval=1.0)
-    return lambda call: bar.update()
+
+    def show(call: object, so_far: Totals) -> None:
+        if so_far.spent_usd or so_far.in_doubt_usd:
+            doubt = f" + {so_far.in_doubt_usd:.4f} in doubt" if so_far.in_doubt else ""
+            bar.set_postfix_str(f"{so_far.spent_usd:.4f} USD{doubt}", refresh=False)
+        bar.update()
+
+    return show
 
 
 def _counter(what: str) -> Callable[[int, int], None]:

@@ -72,13 +72,20 @@ class Sampling(_Row):
 
 @dataclass(frozen=True)
 class Model(_Row):
-    """A role's model: which provider serves it, under what name, and whose list price it is given."""
+    """A role's model: which provider serves it, under what name, and whose list price it is given.
+
+    At most `concurrency` calls are in flight at once; more of them share a provider's cache less.
+    The limits per minute are the provider's for this account (None = none).
+    """
 
     provider: str
     model: str
     price_as: str | None = None
     base_url: str | None = None
     context_window: Positive = 32768
+    concurrency: Positive = 1
+    requests_per_minute: Positive | None = None
+    tokens_per_minute: Positive | None = None
 
     @property
     def priced_as(self) -> str:
@@ -191,6 +198,8 @@ def _dangling(config: Study) -> Iterator[str]:
         if model.priced_as not in listed:
             key = f"models.{name}.{'price_as' if model.price_as else 'model'}"
             yield f"{key} = {model.priced_as!r} has no price: set price_as to one of {', '.join(listed)}"
+        if model.provider == "local" and model.concurrency > 1:
+            yield f"models.{name}.concurrency = {model.concurrency}: a local model answers one call at a time"
     for name, arm in config.arms.items():
         if arm.model not in config.models:
             yield f"arms.{name}.model = {arm.model!r} is not one of the models {', '.join(config.models)}"

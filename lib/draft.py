@@ -10,6 +10,7 @@ a draft that was interrupted goes on where it stopped.
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import json
 import time
@@ -17,9 +18,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lib import config, drafted, giveaways, jsonl, ledger, models, paths, rules
+from lib import budget, config, drafted, giveaways, jsonl, ledger, models, paths, rules
 from lib import lake as lakes
 from lib.drafted import Dropped
+from lib.prices import Tokens
 from lib.schema import Call, CallError, Card, Document, Language, Prompt, Question, call_id, prompt_sha256
 
 MAX_TOKENS = 4000  # of one reply
@@ -139,6 +141,13 @@ class Asking:
     ) -> tuple[Call, float | None]:
         """One row, and how long to wait before another attempt (None: another one is of no use)."""
         started, began = datetime.datetime.now(datetime.UTC), time.monotonic()
+        row = Call(
+            call, "draft", "draft", document.doc, 0, "draft", what, self.model.provider, self.model.name,
+            prompt_sha256(asked), started.isoformat(timespec="milliseconds").replace("+00:00", "Z"), 0.0, attempt,
+            *Tokens(), "", None, None, None,
+        )  # fmt: skip
+        if budget.bills(self.model.provider):
+            self._calls.begin(budget.doubtful(row, asked, max_tokens=MAX_TOKENS))
         reply, wait_s = NO_REPLY, None
         try:
             reply = self.model.ask(asked, seed=self.study.seed, temperature=0.0, max_tokens=MAX_TOKENS)
@@ -148,11 +157,6 @@ class Asking:
             reply = reply._replace(latency_s=time.monotonic() - began)
             if fault.retryable:
                 wait_s = fault.retry_after_s or FIRST_WAIT_S * 2 ** (attempt - 1)
-        row = Call(
-            call, "draft", "draft", document.doc, 0, "draft", what, self.model.provider, self.model.name,
-            prompt_sha256(asked), started.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-            round(reply.latency_s, 3), attempt, reply.input_tokens, reply.cache_read_tokens, reply.cache_write_tokens,
-            reply.cache_write_1h_tokens, reply.output_tokens, reply.text, None, None, None if error else "text",
-            reported_cost_usd=reply.reported_cost_usd, error=error,
-        )  # fmt: skip
-        return row, wait_s
+        used = {name: getattr(reply, name) for name in (*Tokens._fields, "text", "reported_cost_usd")}
+        class_ = None if error else "text"
+        return dataclasses.replace(row, **used, latency_s=round(reply.latency_s, 3), class_=class_, error=error), wait_s

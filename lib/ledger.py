@@ -2,44 +2,27 @@
 
 A line is on the disk (written with one append, then fsynced) before it counts. One process writes
 a ledger at a time; the lock is on the file itself and goes with the process that holds it. What a
-crash can leave is a last line that stops anywhere: opening for writing cuts it off and keeps it
-beside the ledger. Any other damage is an error that names its line, because guessing could lose
-or repeat a paid call. Money is not here: `lib/prices.py` computes it from the tokens.
+crash can leave is a torn last line, which opening for writing cuts off and keeps beside the ledger
+(`lib/lines.py`), and calls that were begun and have no row (`lib/inflight.py`), which get one as
+`in_doubt`. Rows are not held in memory. Money is not here: `lib/prices.py` computes it from the tokens.
 """
 
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import threading
-import warnings
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Self
 
-from lib import jsonl
+from lib import inflight, jsonl, lines
+from lib.lines import LedgerError, LedgerWarning, Report, read, read_all
 from lib.models import Reply, same_model
 from lib.schema import Call, CallError
 
-Report = Callable[[str], None]
-
-
-class LedgerError(ValueError):
-    """A ledger that cannot be used as it is; the message says which file, which line and why."""
-
-
-class LedgerWarning(UserWarning):
-    """Something in a ledger that was left out or mended; nothing that counts was lost."""
-
-
-class Contents(NamedTuple):
-    """What a ledger's bytes say: its rows, what to report, and where the whole lines end."""
-
-    calls: list[Call]
-    notes: list[str]
-    size: int  # bytes of the whole lines; what follows is a torn line
-    unended: bool  # the last line is whole but for its line end
+__all__ = ["Done", "Ledger", "LedgerError", "LedgerWarning", "read", "read_all", "refusal"]
 
 
 def refusal(reply: Reply, asked: str) -> CallError | None:
@@ -60,8 +43,35 @@ def refusal(reply: Reply, asked: str) -> CallError | None:
     return None
 
 
+class Done(Mapping[str, Call]):
+    """The accepted rows of a ledger by call id; a row is read from the file when it is asked for."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._starts: dict[str, int] = {}
+
+    def add(self, call: str, start: int) -> None:
+        self._starts[call] = start
+
+    def __getitem__(self, call: str) -> Call:
+        with self._path.open("rb") as file:
+            file.seek(self._starts[call])
+            return jsonl.parse(Call, file.readline().decode(), where=str(self._path))
+
+    def __contains__(self, call: object) -> bool:
+        return call in self._starts
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._starts)
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+
 class Ledger:
-    """A ledger opened for appending: `calls` are its rows, `done` the accepted ones by call id.
+    """A ledger opened for appending; `done` are its accepted rows by call id.
+
+    Opening one that was not closed records what was in flight then, as rows with the error `in_doubt`.
 
     Raises:
         LedgerError: another process writes it, or it is damaged in the middle.
@@ -75,33 +85,76 @@ class Ledger:
     def __init__(self, path: str | Path, *, report: Report | None = None) -> None:
         self.path = Path(path)
         self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.done = Done(self.path)
+        self._failed: Counter[str] = Counter()
+        self._size = 0
         self._writing = threading.Lock()
+        self._slots: inflight.InFlight | None = None
+        self._begun: set[tuple[str, int, str]] = set()
         self._file: int | None = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         try:
             self._take()
-            self._load(report or _warn)
+            self._load(report or lines.warn)
         except BaseException:
             self.close()
             raise
 
-    def append(self, call: Call) -> None:
-        """Write one row; when this returns it is on the disk.
+    @property
+    def calls(self) -> list[Call]:
+        """All rows in order, read from the file."""
+        return read(self.path, report=lambda note: None)
+
+    def attempts(self, call: str) -> int:
+        """How many attempts of a call have come to an end; one in doubt has not, and is made again as it was."""
+        return self._failed[call] + (call in self.done)
+
+    def begin(self, row: Call, *, slot: int = 0) -> None:
+        """Note what will be recorded if the process dies before `append` of the same attempt.
+
+        For calls that may be billed. A slot serves one call at a time; others are for other threads.
 
         Raises:
-            LedgerError: the ledger is closed, or holds an accepted reply for this call already.
-            OSError: it could not be written (a full disk); the file is as it was before.
+            LedgerError: the ledger is closed.
+            OSError: it could not be written; nothing must be asked then.
         """
-        line = (jsonl.dump(call) + "\n").encode()
         with self._writing:
             if self._file is None:
                 raise LedgerError(f"{self.path}: closed")
-            if call.done and call.call in self.done:
-                raise LedgerError(f"{self.path}: call {call.call} has an accepted reply already")
-            self._write(line)
-            self._count(call)
+            if self._slots is None:
+                self._slots = inflight.InFlight(self.path)
+                _sync_folder(self.path.parent)
+            self._begun.add(_attempt(row))
+        self._slots.begin(row, slot=slot)
+
+    def append(self, *calls: Call) -> None:
+        """Write rows, all or none; when this returns they are on the disk. One sync serves them all.
+
+        Raises:
+            LedgerError: the ledger is closed, or holds an accepted reply for such a call already.
+            OSError: they could not be written (a full disk); the file is as it was before.
+        """
+        if not calls:
+            return
+        written = [(call, (jsonl.dump(call) + "\n").encode()) for call in calls]
+        with self._writing:
+            if self._file is None:
+                raise LedgerError(f"{self.path}: closed")
+            accepted = [call.call for call in calls if call.done]
+            for call in accepted:
+                if call in self.done or accepted.count(call) > 1:
+                    raise LedgerError(f"{self.path}: call {call} has an accepted reply already")
+            start = self._size
+            self._write(b"".join(line for _, line in written))
+            for row, line in written:
+                self._count(row, start)
+                start += len(line)
+                self._begun.discard(_attempt(row))
 
     def close(self) -> None:
         """Give up the lock; closing twice does nothing."""
+        if self._slots is not None:
+            self._slots.close(keep=bool(self._begun))
+            self._slots = None
         if self._file is not None:
             os.close(self._file)
             self._file = None
@@ -126,10 +179,11 @@ class Ledger:
             raise
         self._size += len(line)
 
-    def _count(self, call: Call) -> None:
-        self.calls.append(call)
+    def _count(self, call: Call, start: int) -> None:
         if call.done:
-            self.done[call.call] = call
+            self.done.add(call.call, start)
+        elif call.error is None or call.error.kind != inflight.IN_DOUBT:
+            self._failed[call.call] += 1
 
     def _take(self) -> None:
         """The lock. It is a `flock`: a crash releases it, and reading the file does not."""
@@ -146,19 +200,23 @@ class Ledger:
     def _load(self, report: Report) -> None:
         assert self._file is not None
         data = self.path.read_bytes()
-        found = _parse(data, self.path)
+        found = lines.parse(data, self.path)
         if torn := data[found.size :]:
             kept = self._keep(torn)
             os.ftruncate(self._file, found.size)
             found.notes.append(f"{self.path}: a torn last line of {len(torn)} bytes was moved to {kept.name}")
         self._size = found.size
-        self.calls: list[Call] = []
-        self.done: dict[str, Call] = {}
-        for call in found.calls:
-            self._count(call)
+        for call, start in zip(found.calls, found.starts, strict=True):
+            self._count(call, start)
         if found.unended:
             self._write(b"\n")
+        if left := inflight.left(self.path):
+            recorded = set(map(_attempt, found.calls))
+            if doubtful := [row for row in left if _attempt(row) not in recorded]:
+                self.append(*doubtful)
+                found.notes.append(f"{self.path}: {len(doubtful)} calls were in flight at the end: now in_doubt")
         os.fsync(self._file)
+        inflight.beside(self.path).unlink(missing_ok=True)
         _sync_folder(self.path.parent)
         for note in found.notes:
             report(note)
@@ -178,82 +236,9 @@ class Ledger:
                 number += 1
 
 
-def read(path: str | Path, *, report: Report | None = None) -> list[Call]:
-    """The rows of a ledger, in order; the file is not touched, nor need it be ours.
-
-    Left out and reported: a torn last line, blank lines, a second accepted reply for one call.
-
-    Raises:
-        FileNotFoundError: no such ledger.
-        LedgerError: damage in the middle, naming file and line.
-    """
-    path = Path(path)
-    data = path.read_bytes()
-    found = _parse(data, path)
-    if torn := len(data) - found.size:
-        found.notes.append(f"{path}: a torn last line of {torn} bytes is left out")
-    for note in found.notes:
-        (report or _warn)(note)
-    return found.calls
-
-
-def read_all(paths: Iterable[str | Path], *, report: Report | None = None) -> list[Call]:
-    """The rows of several ledgers, in the order given; the first accepted reply of a call stays."""
-    calls: list[Call] = []
-    seen: dict[str, Path] = {}
-    for path in map(Path, paths):
-        for call in read(path, report=report):
-            if call.done and call.call in seen:
-                (report or _warn)(f"{path}: call {call.call} was accepted in {seen[call.call]} already; left out")
-                continue
-            if call.done:
-                seen[call.call] = path
-            calls.append(call)
-    return calls
-
-
-def _parse(data: bytes, path: Path) -> Contents:
-    """Rows and faults of a ledger's bytes. Split at line feeds only: a text may hold any other."""
-    found = Contents([], [], 0, False)
-    seen: dict[str, int] = {}
-    size, lines = 0, data.split(b"\n")
-    last = max((number for number, line in enumerate(lines, start=1) if line.strip()), default=0)
-    for number, line in enumerate(lines, start=1):
-        ended = number < len(lines)
-        if line.strip():
-            if number == last and not _whole(line):
-                return found._replace(size=size)
-            call = _row(line, f"{path}:{number}")
-            if call.done and call.call in seen:
-                first = seen[call.call]
-                found.notes.append(f"{path}:{number}: call {call.call} was accepted in line {first} already; left out")
-            else:
-                if call.done:
-                    seen[call.call] = number
-                found.calls.append(call)
-            found = found._replace(unended=not ended)
-        elif ended:
-            found.notes.append(f"{path}:{number}: a blank line")
-        size += len(line) + ended
-    return found._replace(size=size)
-
-
-def _whole(line: bytes) -> bool:
-    """Whether a line is an object to its end. A cut one never is: the last brace is its last byte."""
-    try:
-        return isinstance(json.loads(line), dict)
-    except ValueError:  # not UTF-8 included
-        return False
-
-
-def _row(line: bytes, where: str) -> Call:
-    try:
-        return jsonl.parse(Call, line.decode(), where=where)
-    except UnicodeDecodeError as fault:
-        reason = f"{where}: not UTF-8 at byte {fault.start} of the line"
-    except jsonl.RowError as fault:
-        reason = str(fault)
-    raise LedgerError(f"{reason}. Not a torn end, so nothing was changed: restore the line, or delete it by hand")
+def _attempt(row: Call) -> tuple[str, int, str]:
+    """What tells one request from all others, in the ledger and in the slots beside it."""
+    return row.call, row.attempt, row.started_at
 
 
 def _holder(inode: int) -> int | None:
@@ -275,7 +260,3 @@ def _sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def _warn(note: str) -> None:
-    warnings.warn(note, LedgerWarning, stacklevel=3)

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from lib import config, ledger, models, paths
+from lib import budget, config, ledger, models, paths
 from lib.ranking import best_first, rounded
 from lib.retrieve import Job
 from lib.schema import Call, CallError, Chunk, Hit, Language, Prompt, call_id, prompt_sha256
@@ -174,9 +174,11 @@ class Pointwise:
         """One new score. Every attempt is a row, a failed one with its error."""
         model, written = self._open(1)
         asked = prompt(query, candidate.text, self.language)
-        before = sum(row.call == call for row in written.calls)
+        before = written.attempts(call)
         for attempt in range(1, ATTEMPTS + 1):
             row = _row(call, self.run, question_id, candidate.chunk, model, asked, before + attempt)
+            if budget.bills(model.provider):
+                written.begin(budget.doubtful(row, asked, max_tokens=1))
             began = time.monotonic()
             try:
                 reply = model.ask(asked, seed=self.study.seed, temperature=0.0, max_tokens=1, logprobs=ALTERNATIVES)

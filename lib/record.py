@@ -13,24 +13,22 @@ import json
 import os
 import platform
 import subprocess
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-from lib import config, models, paths, prices, run
+from lib import budget, config, models, paths, prices, run
 from lib.arms import Material
+from lib.budget import Budget, BudgetReached, Totals, bills
 from lib.ledger import Ledger
 from lib.prices import Tokens
 from lib.run import Cell
 from lib.schema import Call, Question, sha256
 
+__all__ = ["PILOT_KS", "BudgetReached", "estimate_usd", "frozen_sha256", "mismatches", "pilot_materials", "record"]
+
 PILOT_KS = (3, 5, 10, 15)
-FREE = {"local", "stub", "gate", "replay"}  # providers that send no bill
 BYTES_PER_TOKEN = 2.5  # a low guess, so that estimates are high
-
-
-class BudgetReached(RuntimeError):
-    """The next call could exceed `max_cost_usd`; everything before it is recorded."""
 
 
 def pilot_materials(material: Material) -> dict[str, Material]:
@@ -52,7 +50,7 @@ def estimate_usd(cells: Sequence[Cell], material: Material, *, paid_only: bool) 
     measured: dict[tuple[str, str], int] = {}
     for cell in cells:
         model = material.study.models[material.study.arms[cell.arm].model]
-        if paid_only and model.provider in FREE:
+        if paid_only and not bills(model.provider):
             continue
         if (cell.arm, cell.question.id) not in measured:
             prompt = run.prompt_of(cell, material)
@@ -71,13 +69,16 @@ def record(
     *,
     name: str,
     frozen_sha256: str | None,
-    progress: Callable[[Call | None], None] = lambda call: None,
+    progress: Callable[[Call | None, Totals], None] = lambda call, totals: None,
     opener: Callable[..., models.Model] = models.open_model,
 ) -> dict[str, str]:
     """Ask every cell that the ledger of run `name` lacks; returns the arms that were not run, with reasons.
 
+    `progress` is told of each cell, with its row or None, and what the run has cost until then.
+
     Raises:
-        BudgetReached: before a paid call that could exceed the study's `max_cost_usd`.
+        BudgetReached: before a paid call that could lead over the study's `max_cost_usd`, which
+            holds for all sessions of this run together.
         LedgerError: another process writes this ledger, or it is damaged.
     """
     study, folder = material.study, material.study.path("runs", name)
@@ -95,26 +96,17 @@ def record(
                 not_run[cell.arm] = str(closed)
         head = _head(material, name, opened, frozen_sha256)
         _write(folder / "run.json", head, not_run, asked=())
+        listed = prices.load()
+        earlier = budget.totals(ledger.calls, study, listed=listed)
+        allowed = Budget(limit_usd=study.max_cost_usd, earlier=earlier, listed=listed)
         try:
-            for call in _within_budget(run.execute(cells, material, ledger, opened, run=name, not_run=not_run), study):
-                progress(call)
+            asked = run.execute(cells, material, ledger, opened, run=name, not_run=not_run, budget=allowed)
+            with contextlib.closing(asked):  # what is in flight is written before the ledger closes
+                for call in asked:
+                    progress(call, allowed.totals)
         finally:
             _write(folder / "run.json", head, not_run, asked={cell.arm for cell in cells})
     return not_run
-
-
-def _within_budget(calls: Iterator[Call | None], study: config.Study) -> Iterator[Call | None]:
-    """The calls, until what was spent on paid ones reaches the limit."""
-    listed, spent = prices.load(), 0.0
-    by_name = {model.model: model for model in study.models.values()}
-    for call in calls:
-        yield call
-        if call is None or call.provider in FREE or call.model is None:
-            continue
-        day = datetime.date.fromisoformat(call.started_at[:10])
-        spent += listed.cost_usd(call, priced_as=by_name[call.model].priced_as, on=day, nominal=False)
-        if study.max_cost_usd is not None and spent >= study.max_cost_usd:
-            raise BudgetReached(f"spent {spent:.4f} USD of max_cost_usd = {study.max_cost_usd}")
 
 
 def _head(
@@ -143,6 +135,8 @@ def _write(path: Path, head: dict[str, Any], not_run: dict[str, str], *, asked: 
     A reason of an earlier session goes when its arm was `asked` again and could be run.
     """
     data = json.loads(path.read_text(encoding="utf-8")) if path.exists() else dict(head)
+    if not isinstance(data, dict) or "started_at" not in data or not isinstance(data.get("not_run", {}), dict):
+        raise ValueError(f"{path}: not the head of a run; move it away to write a new one")
     if data["started_at"] != head["started_at"]:
         others = [item for item in data.get("resumed", []) if item["started_at"] != head["started_at"]]
         data["resumed"] = [*others, {key: head[key] for key in ("started_at", "commit", "machine", "models")}]

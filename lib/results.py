@@ -90,13 +90,32 @@ def ledgers(study: Study, *, runs: str | None = None, calls: str | None = None) 
 
 
 def read(paths: Iterable[Path]) -> Recorded:
-    """The rows of these ledgers, and the `not_run` of the `run.json` beside each."""
+    """The rows of these ledgers, and the `not_run` of the `run.json` beside each.
+
+    Raises:
+        AnalysisError: a `run.json` that is none.
+        LedgerError: a ledger that cannot be used.
+    """
     given = list(paths)
     reasons: dict[str, str] = {}
     for folder in dict.fromkeys(path.parent for path in given):
         if (folder / "run.json").is_file():
-            reasons |= json.loads((folder / "run.json").read_text(encoding="utf-8")).get("not_run", {})
+            reasons |= _not_run(folder / "run.json")
     return Recorded(ledger.read_all(given) if given else [], reasons)
+
+
+def _not_run(path: Path) -> dict[str, str]:
+    """Why arms were not run, as a run.json says it."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as fault:  # not UTF-8 included
+        raise AnalysisError(f"{path}: not JSON: {fault}") from None
+    if not isinstance(data, dict):
+        raise AnalysisError(f"{path}: a run.json is a JSON object, not {type(data).__name__}")
+    found = data.get("not_run", {})
+    if not isinstance(found, dict) or not all(isinstance(reason, str) for reason in found.values()):
+        raise AnalysisError(f"{path}: not_run = {found!r}; it is an object of reasons (text) by arm")
+    return found
 
 
 def unfrozen(study: Study) -> list[str]:

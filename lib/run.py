@@ -1,93 +1,36 @@
 """A run: every cell of a study (arm x question x sample) asked once and written to the ledger.
 
 Resumes from the ledger: a cell whose call is done is never asked again. What a run cannot do (no
-key, a window too small) is returned as `not_run` with its reason. The plan's order follows the
-caches: the pasted lake first, then the large model, then arms that share the beginning of their
-context side by side, gated arms last. Source: shared design, section 5.
+key, a window too small) is returned as `not_run` with its reason. Cells are begun in the order of
+the plan, as many at once as their model's `concurrency` says; the rows of the ledger stand in the
+order in which calls ended, and are otherwise the same. Source: shared design, section 5.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import datetime
-import random
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from lib import arms, letters, models, questions
+from lib import models
 from lib.arms import Material
-from lib.ledger import Ledger, refusal
-from lib.schema import Call, CallError, Prompt, Question, call_id, prompt_sha256, sha256
+from lib.attempts import ATTEMPTS, FIRST_WAIT_S, Asked, Asking, abstention
+from lib.budget import Budget, BudgetReached, bills
+from lib.crew import Crew
+from lib.ledger import Ledger
+from lib.plan import Cell, key, plan, prompt_of, sampling_seed
+from lib.schema import Call, prompt_sha256
 
-ATTEMPTS = 4  # of one call, when its errors are retryable
-FIRST_WAIT_S = 2.0  # doubled at each further attempt, with jitter
+__all__ = ["ATTEMPTS", "FIRST_WAIT_S", "Cell", "execute", "key", "plan", "prompt_of", "sampling_seed"]
 
 
-class Cell(NamedTuple):
-    """One call to be made: an arm's prompt for one sample of one question."""
+class Twin(NamedTuple):
+    """What equal answers have in common: a gated arm carries the answers of the arm with its prompts."""
 
-    arm: str
-    question: Question
+    prompt_sha256: str | None
+    model: str | None
     sample: int
-
-
-def plan(material: Material, asked: Sequence[Question], names: Iterable[str] | None = None) -> list[Cell]:
-    """All cells of these arms (default: all) in the order in which they are asked.
-
-    Raises:
-        ValueError: an arm that the study does not have, naming those that it has.
-    """
-    study = material.study
-    chosen = list(study.arms) if names is None else list(names)
-    if unknown := [name for name in chosen if name not in study.arms]:
-        raise ValueError(f"unknown arms {', '.join(unknown)}; arms of {study.study}: {', '.join(study.arms)}")
-    groups = sorted(dict.fromkeys(_group(material, name) for name in chosen), key=lambda group: group[:3])
-    return [
-        Cell(name, question, sample)
-        for group in groups
-        for question in asked
-        for name in chosen
-        if _group(material, name) == group and (question.answerable or study.arms[name].questions == "all")
-        for sample in range(study.sampling.samples)
-    ]
-
-
-def _group(material: Material, name: str) -> tuple[bool, bool, bool, str, str]:
-    """Arms of one group are asked side by side, since their prompts begin alike."""
-    arm = material.study.arms[name]
-    return "lake" not in arm.contexts, arm.model != "large", arm.gate, arm.model, arm.contexts[0]
-
-
-def key(cell: Cell, prompt: Prompt | None, material: Material) -> str:
-    """The id of a cell's call; the prompt carries everything that the model sees."""
-    model = material.study.models[material.study.arms[cell.arm].model].model
-    return call_id(
-        study=material.study.study,
-        arm=cell.arm,
-        question=cell.question.id,
-        sample=cell.sample,
-        role="answer",
-        step="",
-        model=model if prompt else None,
-        prompt=prompt_sha256(prompt) if prompt else None,
-    )
-
-
-def sampling_seed(cell: Cell, attempt: int, material: Material) -> int:
-    """The seed of an attempt, of its own.
-
-    One seed per sample would draw the same noise for every question, and one per call would repeat
-    an empty reply for ever.
-    """
-    return int(sha256(f"{material.study.seed}:{cell.arm}:{cell.question.id}:{cell.sample}:{attempt}")[:8], 16)
-
-
-def prompt_of(cell: Cell, material: Material) -> Prompt | None:
-    """The prompt of a cell, or None where the gate abstains without a call."""
-    if material.study.arms[cell.arm].gate and arms.abstains(cell.question, material):
-        return None
-    return arms.prompt(cell.arm, cell.question, cell.sample, material)
 
 
 def execute(
@@ -98,170 +41,146 @@ def execute(
     *,
     run: str,
     not_run: dict[str, str],
-    sleep: Callable[[float], None] = time.sleep,
+    budget: Budget | None = None,
+    sleep: Callable[[float], object] | None = None,
+    first_wait_s: float = FIRST_WAIT_S,
 ) -> Iterator[Call | None]:
     """Make every call that the ledger lacks; yields once a cell: the row written, or None.
+
+    When it is closed or interrupted, no further request starts; replies to those in flight are
+    waited for and written. A second interruption does not wait, and leaves them in doubt.
 
     Args:
         opened: per role (small, large, ...) a model, or why there is none.
         not_run: filled with a reason for every arm that could not be run.
+        budget: what may be spent; None = no limit.
+        sleep: instead of waiting between attempts.
+
+    Raises:
+        BudgetReached: before a call that could lead over the limit.
     """
-    twins: dict[tuple[str | None, str | None, int], Call] = {
-        (c.prompt_sha256, c.model, c.sample): c
-        for c in ledger.done.values()
-        if c.role == "answer" and c.prompt_sha256 and c.replay_of is None
-    }
-    for cell in cells:
-        role = material.study.arms[cell.arm].model
-        model = opened[role]
-        asked = material.study.models[role].model
+    asking = Asking(material, ledger, run=run, budget=budget, sleep=sleep, first_wait_s=first_wait_s)
+    flight = Flight(asking, not_run)
+    try:
+        for cell in cells:
+            role = material.study.arms[cell.arm].model
+            yield from flight.land(room=material.study.models[role].concurrency)
+            yield from flight.take(cell, opened[role])
+        yield from flight.land(room=1)
+    finally:
+        flight.end()
+
+
+class Flight:
+    """The calls in flight. One thread begins them and writes what came back."""
+
+    def __init__(self, asking: Asking, not_run: dict[str, str]) -> None:
+        self.asking, self.not_run = asking, not_run
+        self.material, self.ledger, self.run = asking.material, asking.ledger, asking.run
+        self._crew: Crew[Asked, Call] = Crew()
+        self._flying: dict[str, Twin] = {}  # by the id of the call
+        self._unpaid: list[Asked] = []  # there was no budget for them beside the others in flight
+        self._warm: set[str] = set()  # arms whose shared lake a first call has put into the cache
+        self._twins: dict[Twin, str] = {}
+        self._gated = any(arm.gate for arm in self.material.study.arms.values())
+        for row in self.ledger.calls if self._gated else ():
+            self._remember(row)
+
+    def take(self, cell: Cell, model: models.Model | models.NotAvailable) -> Iterator[Call | None]:
+        """Begin a cell's call, or yield what needs no call."""
+        arm = self.material.study.arms[cell.arm]
+        role = self.material.study.models[arm.model]
         if isinstance(model, models.NotAvailable):
-            not_run[cell.arm] = str(model)
+            self.not_run[cell.arm] = str(model)
             yield None
-            continue
-        if cell.arm in not_run:
+            return
+        if cell.arm in self.not_run:
             yield None
-            continue
-        if model.name != asked:
-            raise ValueError(f"the role {role} is {asked!r} in study.toml, the open model says {model.name!r}")
-        prompt = prompt_of(cell, material)
-        call = key(cell, prompt, material)
-        if call in ledger.done:
-            yield None
-            continue
-        if prompt is None:
-            row = _abstention(cell, call, run, material)
-        elif material.study.arms[cell.arm].gate and (prompt_sha256(prompt), model.name, cell.sample) in twins:
-            twin = twins[prompt_sha256(prompt), model.name, cell.sample]
-            row = dataclasses.replace(twin, call=call, run=run, arm=cell.arm, replay_of=twin.call)
-        else:
-            row = _ask(cell, prompt, call, run, model, material, ledger, sleep)
-            if row.done:
-                twins[row.prompt_sha256, row.model, row.sample] = row
-            elif row.error and row.error.kind == "context_window" and "lake" in material.study.arms[cell.arm].contexts:
-                not_run[cell.arm] = row.error.message
-        ledger.append(row)
-        yield row
-
-
-def _ask(
-    cell: Cell,
-    prompt: Prompt,
-    call: str,
-    run: str,
-    model: models.Model,
-    material: Material,
-    ledger: Ledger,
-    sleep: Callable[[float], None],
-) -> Call:
-    """One call with its retries; failed attempts that are followed by another are written here."""
-    sampling = material.study.sampling
-    jitter = random.Random(call)
-    for attempt in range(1, ATTEMPTS + 1):
-        started = _now()
-        begun = time.monotonic()
-        try:
-            reply = model.ask(
-                prompt,
-                seed=sampling_seed(cell, attempt, material),
-                temperature=sampling.temperature,
-                max_tokens=sampling.max_tokens,
+            return
+        if model.name != role.model:
+            raise ValueError(
+                f"the role {arm.model} is {role.model!r} in study.toml, the open model says {model.name!r}"
             )
-        except models.ModelError as fault:
-            waited_s, error = time.monotonic() - begun, CallError(fault.kind, fault.message)
-            row = _row(cell, call, run, model, started, attempt, prompt, latency_s=waited_s, error=error)
-            if not fault.retryable or attempt == ATTEMPTS:
-                return row
-            ledger.append(row)
-            sleep(fault.retry_after_s or FIRST_WAIT_S * 2 ** (attempt - 1) * jitter.uniform(0.5, 1.5))
-            continue
-        row = _row(cell, call, run, model, started, attempt, prompt, reply=reply, error=refusal(reply, model.name))
-        if not row.error:
-            return _read(row, cell, material)
-        if attempt == ATTEMPTS:
-            return row
-        ledger.append(row)
-    raise AssertionError("the last attempt returns")
+        prompt = prompt_of(cell, self.material)
+        call = key(cell, prompt, self.material)
+        if call in self.ledger.done or call in self._flying:
+            yield None
+        elif prompt is None:
+            yield from self._write([abstention(cell, call, self.run, self.material)])
+        else:
+            twin = Twin(prompt_sha256(prompt), model.name, cell.sample)
+            while arm.gate and twin in self._flying.values():
+                yield from self.land(room=self._crew.busy)
+            if arm.gate and twin in self._twins:
+                row = self.ledger.done[self._twins[twin]]
+                row = dataclasses.replace(row, call=call, run=self.run, arm=cell.arm, replay_of=row.call)
+                yield from self._write([row])
+            else:
+                self._flying[call] = twin
+                yield from self._begin(Asked(cell, prompt, call, model, role))
 
+    def land(self, *, room: int) -> Iterator[Call]:
+        """Wait until fewer than `room` calls are in flight; the rows that they gave."""
+        while self._crew.busy >= room or self._unpaid:
+            if self._crew.busy:
+                yield from self._landed(alone=False)
+            elif self._unpaid:
+                self._start(self._unpaid.pop(0))
+                yield from self._landed(alone=True)
 
-def _read(row: Call, cell: Cell, material: Material) -> Call:
-    """The row with the letter that its text chose."""
-    sampling = material.study.sampling
-    shown = arms.shown(cell.question, cell.sample, material)
-    choice = letters.extract(row.text, shown)
-    letter = choice.letter and questions.canonical(choice.letter, cell.sample, sampling.option_order)
-    return dataclasses.replace(row, shown=choice.letter, letter=letter, class_=choice.class_)
+    def end(self) -> None:
+        """Begin nothing more; write what is still answered."""
+        self.asking.stop.set()
+        self._crew.dismiss()
+        if self._crew.busy:
+            print(f"waiting for {self._crew.busy} replies (interrupt again to leave them in doubt)", file=sys.stderr)
+        fault = None
+        while self._crew.busy:
+            ended = self._crew.ended()
+            try:
+                self._write([result for _, result in ended if isinstance(result, Call)])
+            except OSError as full:  # these stay in doubt; those that come may find room
+                fault = full
+            self._crew.clear(len(ended))
+        if fault:
+            raise fault
 
+    def _begin(self, asked: Asked) -> Iterator[Call]:
+        """One call to a lake goes alone: it fills the cache, and shows whether the window is large enough."""
+        self._start(asked)
+        arm = asked.cell.arm
+        if "lake" in self.material.study.arms[arm].contexts and arm not in self._warm:
+            self._warm.add(arm)
+            yield from self.land(room=1)
 
-def _row(
-    cell: Cell,
-    call: str,
-    run: str,
-    model: models.Model,
-    started: str,
-    attempt: int,
-    prompt: Prompt,
-    *,
-    reply: models.Reply | None = None,
-    latency_s: float = 0.0,
-    error: CallError | None = None,
-) -> Call:
-    return Call(
-        call=call,
-        run=run,
-        arm=cell.arm,
-        question=cell.question.id,
-        sample=cell.sample,
-        role="answer",
-        step="",
-        provider=model.provider,
-        model=model.name,
-        prompt_sha256=prompt_sha256(prompt),
-        started_at=started,
-        latency_s=round(reply.latency_s if reply else latency_s, 3),
-        attempt=attempt,
-        input_tokens=reply.input_tokens if reply else 0,
-        cache_read_tokens=reply.cache_read_tokens if reply else 0,
-        cache_write_tokens=reply.cache_write_tokens if reply else 0,
-        cache_write_1h_tokens=reply.cache_write_1h_tokens if reply else 0,
-        output_tokens=reply.output_tokens if reply else 0,
-        text=reply.text if reply else "",
-        shown=None,
-        letter=None,
-        class_=None,
-        reported_cost_usd=reply.reported_cost_usd if reply else None,
-        error=error,
-    )
+    def _start(self, asked: Asked) -> None:
+        # In place where an interruption costs nothing, which is simplest for what runs on this machine.
+        inline = asked.role.concurrency == 1 and not bills(asked.role.provider)
+        self._crew.start(asked, lambda slot: self.asking.ask(asked, slot), inline=inline)
 
+    def _landed(self, *, alone: bool) -> list[Call]:
+        """The rows of the calls that have ended, written; with `alone`, no budget for one ends the run."""
+        ended = self._crew.ended()
+        rows = self._write([result for _, result in ended if isinstance(result, Call)])
+        self._crew.clear(len(ended))
+        faults = [(asked, fault) for asked, fault in ended if isinstance(fault, BaseException)]
+        for asked, fault in faults:
+            if alone or not isinstance(fault, BudgetReached):
+                raise fault
+            self._unpaid.append(asked)
+        return rows
 
-def _abstention(cell: Cell, call: str, run: str, material: Material) -> Call:
-    """What the gate answers by itself: the abstention, without model or tokens."""
-    canonical = questions.abstention(cell.question.id, material.study.seed)
-    return Call(
-        call=call,
-        run=run,
-        arm=cell.arm,
-        question=cell.question.id,
-        sample=cell.sample,
-        role="answer",
-        step="",
-        provider="gate",
-        model=None,
-        prompt_sha256=None,
-        started_at=_now(),
-        latency_s=0.0,
-        attempt=1,
-        input_tokens=0,
-        cache_read_tokens=0,
-        cache_write_tokens=0,
-        cache_write_1h_tokens=0,
-        output_tokens=0,
-        text="",
-        shown=None,
-        letter=canonical,
-        class_="gate",
-    )
+    def _write(self, rows: list[Call]) -> list[Call]:
+        """Write rows that are not there yet: an interruption may come between writing and clearing."""
+        self.ledger.append(*(row for row in rows if not (row.done and row.call in self.ledger.done)))
+        for row in rows:
+            self._flying.pop(row.call, None)
+            self._remember(row)
+            lake = "lake" in self.material.study.arms[row.arm].contexts
+            if row.error and row.error.kind == "context_window" and lake:
+                self.not_run[row.arm] = row.error.message
+        return rows
 
-
-def _now() -> str:
-    return datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    def _remember(self, row: Call) -> None:
+        if row.done and row.role == "answer" and row.prompt_sha256 and row.replay_of is None and self._gated:
+            self._twins[Twin(row.prompt_sha256, row.model, row.sample)] = row.call

@@ -143,6 +143,8 @@ class Call(_Row):
 
     `input_tokens` is uncached input only. `shown` is the letter that the model gave, `letter`
     the same choice in the canonical lettering; they differ only when options are rotated.
+    A row that may have been billed without our knowing carries the most tokens it may have used
+    (`lib/budget.py`); it has an error and is never counted as an answer.
     """
 
     call: str

@@ -16,7 +16,7 @@ from lib.frozen import SUM, FreezeError, text
 from lib.history import file_sha256
 
 SEALED = "SEALED.sha256"
-NOT_COMMITTED = re.compile(r"\.|.*(\.lock|\.part|\.torn-\d+)$")  # see .gitignore and lib/ledger.py
+NOT_COMMITTED = re.compile(r"\.|.*(\.lock|\.part|\.torn-\d+|\.inflight)$")  # see .gitignore and lib/ledger.py
 
 
 def seal(study: str | Path, run: str, *, today: datetime.date | None = None) -> Path:

@@ -8,7 +8,7 @@ from lib import guessing, questions
 from lib.config import load
 from lib.schema import Bilingual, Evidence, Option, Question
 
-WORDS = "amber birch cedar delta ember fjord grove heron inlet jetty knoll larch maple north ochre pearl".split()
+WORDS = ["amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heron", "inlet", "jetty", "knoll", "larch"]
 SPAN = Evidence("a", 0, 10, "0" * 64)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from math import inf
 
 import ledgers
@@ -112,3 +113,19 @@ def test_written_tables_carry_their_standing_and_are_the_same_bytes_again(study)
     assert before.decode() == "a,b,standing\n0.333333,ç,n = 8\n"
     results.write({"x": frame}, study, prefix="05_", says="n = 8")
     assert first.read_bytes() == before and first.name == "05_x.csv"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("[]", "a run.json is a JSON object, not list"),
+        ('{"not_run": null}', "not_run = None; it is an object of reasons"),
+        ('{"not_run": {"S0": null}}', "not_run = {'S0': None}; it is an object of reasons"),
+        ('{"not_run": ', "not JSON"),
+    ],
+)
+def test_a_run_json_that_is_none_is_named_with_what_is_allowed(study, content, said):
+    path = study.path("runs/main-en/run.json")
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(AnalysisError, match=re.escape(f"{path}: {said}")):
+        results.load(study, replicates=50)

@@ -1,0 +1,182 @@
+"""How many calls a second the runner makes, against a bare loop over the provider's SDK, and Inspect AI.
+
+All ask one stub server on this machine, with 0 and 50 ms latency and 1, 16 and 64 calls in flight. Ours
+is a whole run: prompts, budget, calls noted before they are sent, letters, one synced line a call. The
+bare loop is the floor: threads that call `openai` and sync one line a call. Inspect AI runs the same
+prompts through its own OpenAI provider and log; it needs other versions of some packages than we
+pin, so it stands in an environment of its own. The sides take turns; each is timed by its
+fastest turn. Run: `python -m bench.bench_runner` (`make bench`); `--memory 100000` for memory instead.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(1, str(Path(__file__).resolve().parent.parent / "tests"))
+
+import fire
+import stub_server
+
+from lib import models, paths, run
+from lib.arms import Material
+from lib.budget import Budget
+from lib.ledger import Ledger
+from lib.models import Closing, Reply
+from lib.schema import Prompt
+
+GOAL, GOAL_INSPECT = 0.9, 5.0
+INSPECT = paths.BUILD / "inspect/bin/python"
+# Latency in seconds, calls in flight, calls: some seconds a turn.
+SETTINGS = ((0.0, 1, 300), (0.0, 16, 600), (0.0, 64, 600), (0.05, 1, 60), (0.05, 16, 600), (0.05, 64, 600))
+
+
+def ours(here: Material) -> float:
+    """Seconds of a run with a ledger of its own."""
+    cells = fire.cells(here)
+    with Ledger(fire.ledger_of(here)) as ledger, models.open_model(here.study.models["small"], environ={}) as model:
+        begun = time.perf_counter()
+        rows = list(run.execute(cells, here, ledger, {"small": model}, run="r", not_run={}, budget=Budget(limit_usd=9)))
+        seconds = time.perf_counter() - begun
+    assert len(rows) == len(cells) and all(row and row.done for row in rows)
+    return seconds
+
+
+def bare(here: Material, folder: Path) -> float:
+    """Seconds of a loop over the SDK that syncs one line a call."""
+    import openai
+
+    cells, role = fire.cells(here), here.study.models["small"]
+    asked = [models.chat(run.prompt_of(cell, here)) for cell in cells]  # type: ignore[arg-type]
+    log, writing = os.open(folder / "bare.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND), threading.Lock()
+    with openai.OpenAI(api_key="none", base_url=role.base_url, max_retries=0) as client:
+
+        def ask(number: int) -> None:
+            reply = client.chat.completions.create(
+                model=role.model, messages=asked[number], temperature=1.0, seed=number, max_tokens=8  # type: ignore[arg-type]
+            )  # fmt: skip
+            row = {"number": number, "text": reply.choices[0].message.content, "usage": reply.usage.model_dump()}  # type: ignore[union-attr]
+            with writing:
+                os.write(log, (json.dumps(row) + "\n").encode())
+                os.fsync(log)
+
+        begun = time.perf_counter()
+        with ThreadPoolExecutor(role.concurrency) as pool:
+            list(pool.map(ask, range(len(cells))))
+        seconds = time.perf_counter() - begun
+    os.close(log)
+    return seconds
+
+
+def inspect_ai(here: Material, folder: Path, python: Path) -> float:
+    """Seconds of the same prompts through Inspect AI, in its own environment."""
+    role = here.study.models["small"]
+    asked = [models.chat(run.prompt_of(cell, here)) for cell in fire.cells(here)]  # type: ignore[arg-type]
+    (folder / "asked.json").write_text(json.dumps(asked))
+    command = [python, paths.ROOT / "bench/bench_inspect.py", role.base_url, str(role.concurrency), folder]
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, cwd=folder)
+    if done.returncode:
+        raise RuntimeError(f"Inspect AI failed: {done.stderr[-2000:]}")
+    return float(done.stdout.split()[-1])
+
+
+def fastest(sides: dict[str, Callable[[Path], float]], turns: int) -> dict[str, float]:
+    """The fewest seconds of each side over some turns, each in a folder of its own."""
+    (paths.BUILD).mkdir(parents=True, exist_ok=True)
+    found: dict[str, list[float]] = {name: [] for name in sides}
+    for _ in range(turns):
+        for name, side in sides.items():
+            with tempfile.TemporaryDirectory(dir=paths.BUILD) as folder:
+                found[name].append(side(Path(folder)))
+    return {name: min(seconds) for name, seconds in found.items()}
+
+
+def compare(latency: float, concurrency: int, calls: int, *, turns: int, python: Path | None) -> dict[str, float]:
+    """Calls a second of each side."""
+    with stub_server.running(latency=latency) as url:
+
+        def made(folder: Path) -> Material:
+            return fire.material(folder, url, samples=calls // 4, concurrency=concurrency)
+
+        sides: dict[str, Callable[[Path], float]] = {
+            "ours": lambda folder: ours(made(folder)),
+            "bare": lambda folder: bare(made(folder), folder),
+        }
+        if python:
+            sides["inspect"] = lambda folder: inspect_ai(made(folder), folder, python)
+        return {name: calls // 4 * 4 / seconds for name, seconds in fastest(sides, turns).items()}
+
+
+class Instant(Closing):
+    """A model in this process that sends a bill and takes no time: what is left is the runner."""
+
+    provider, name, details = "openai-compatible", "small-1", {}
+
+    def ask(self, prompt: Prompt, **options: Any) -> Reply:
+        return Reply("B", self.name, 100, 0, 0, 0, 1, 0.0)
+
+
+def memory(calls: int) -> None:
+    """Resident memory at the start, the middle and the end of a run of so many calls."""
+    (paths.BUILD).mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=paths.BUILD) as folder:
+        here = fire.material(Path(folder), "http://127.0.0.1:9", samples=calls // 4, concurrency=16)
+        cells, used, begun = fire.cells(here), [], time.perf_counter()
+        with Ledger(fire.ledger_of(here)) as ledger:
+            rows = run.execute(cells, here, ledger, {"small": Instant()}, run="r", not_run={}, budget=Budget())
+            for number, _ in enumerate(rows, start=1):
+                if number in (1000, len(cells) // 2, len(cells)):
+                    used.append((number, rss_mb()))
+        seconds = time.perf_counter() - begun
+    (first, start_mb), *_, (last, end_mb) = used
+    print(f"memory of a run of {len(cells):,} calls, no network, 16 in flight, {len(cells) / seconds:.0f} calls/s")
+    print("  " + ", ".join(f"after {number:,}: {mb:.1f} MB" for number, mb in used))
+    print(f"  {(end_mb - start_mb) * 2**20 / (last - first):.0f} bytes a call: the ids of what is done")
+
+
+def rss_mb() -> float:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def said(found: dict[str, float]) -> str:
+    """The calls a second of each side, and the ratios."""
+    rate, floor = found["ours"], found["bare"]
+    extra_ms = 1e3 * (1 / rate - 1 / floor)
+    text = f"ours {rate:.0f}/s, bare SDK {floor:.0f}/s: {rate / floor:.2f} x (goal {GOAL}), {extra_ms:+.2f} ms a call"
+    if "inspect" in found:
+        text += f"; Inspect AI {found['inspect']:.0f}/s: {rate / found['inspect']:.1f} x (goal {GOAL_INSPECT:.0f})"
+    return text
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--scale", type=float, default=1.0, help="of the number of calls")
+    parser.add_argument("--inspect", type=Path, default=INSPECT, help="a Python that has inspect-ai and openai")
+    parser.add_argument("--memory", type=int, metavar="CALLS", help="measure memory instead")
+    given = parser.parse_args()
+    if given.memory:
+        return memory(given.memory)
+    python = given.inspect if given.inspect.exists() else None
+    print("runner: calls a second against one stub server, each side's fastest turn; a synced line a call")
+    if python is None:
+        print(f"  Inspect AI skipped: no {given.inspect}. Its packages conflict with ours, so it needs its own:")
+        print("  uv venv data/build/inspect && uv pip install -p data/build/inspect inspect-ai openai")
+    for latency, concurrency, calls in SETTINGS:
+        found = compare(latency, concurrency, int(calls * given.scale), turns=given.turns, python=python)
+        print(f"  {1e3 * latency:2.0f} ms, {concurrency:2} in flight: {said(found)}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,196 @@
+"""One call: its attempts, one after the other, each a row for the ledger.
+
+Before each request: the pace of its model, the budget, and, where it may be billed, a note beside
+the ledger that it is in flight. Errors are tried again when that may help, refused replies too.
+Several calls may be made at once, in threads; a call's rows do not depend on the others.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import random
+import threading
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+from lib import arms, config, letters, models, questions
+from lib.arms import Material
+from lib.budget import Budget, bills, doubtful, in_doubt
+from lib.ledger import Ledger, refusal
+from lib.pace import Pace
+from lib.plan import Cell, sampling_seed
+from lib.prices import Tokens
+from lib.schema import Call, CallError, Prompt, prompt_sha256
+
+ATTEMPTS = 4  # of one call in one session, when its errors are retryable
+FIRST_WAIT_S = 2.0  # doubled at each further attempt, with jitter
+LONGEST_WAIT_S = 600.0  # a provider that asks for more gets the call again in the next run
+CHARACTERS_PER_TOKEN = 3.5  # a fair guess, for the pace alone
+
+
+class Stopped(RuntimeError):
+    """The run is being stopped and this call had not been sent yet."""
+
+
+class Asked(NamedTuple):
+    """A call to be made: its cell, prompt and id, and the open model of a role in study.toml."""
+
+    cell: Cell
+    prompt: Prompt
+    call: str
+    model: models.Model
+    role: config.Model
+
+
+class Asking:
+    """Makes the calls of one run. `stop` ends waits and lets no further request start."""
+
+    def __init__(
+        self, material: Material, ledger: Ledger, *, run: str, budget: Budget | None = None,
+        sleep: Callable[[float], object] | None = None, first_wait_s: float = FIRST_WAIT_S,
+    ) -> None:  # fmt: skip
+        self.material, self.ledger, self.run, self.budget = material, ledger, run, budget
+        self.stop = threading.Event()
+        self._sleep: Callable[[float], object] = sleep or self.stop.wait
+        self._first_wait_s = first_wait_s
+        self._paces = {
+            role.model: Pace(requests_per_minute=role.requests_per_minute, tokens_per_minute=role.tokens_per_minute)
+            for role in material.study.models.values()
+        }
+
+    def ask(self, asked: Asked, slot: int) -> Call:
+        """The last row of a call, accepted or failed, not yet written; the failed ones before it are.
+
+        Raises:
+            BudgetReached: an attempt could lead over the limit.
+            Stopped: the run was stopped before an attempt.
+            OSError: the ledger could not be written; nothing was asked.
+        """
+        jitter, before = random.Random(asked.call), self.ledger.attempts(asked.call)
+        for turn in range(ATTEMPTS):
+            row, wait_s = self._attempt(asked, before + turn + 1, slot)
+            if row.error is None or wait_s is None or turn == ATTEMPTS - 1 or self.stop.is_set():
+                return row
+            self.ledger.append(row)
+            if row.error.kind in models.RETRYABLE:
+                self._sleep(wait_s or self._first_wait_s * 2**turn * jitter.uniform(0.5, 1.5))
+        raise AssertionError("the last attempt returns")
+
+    def _attempt(self, asked: Asked, attempt: int, slot: int) -> tuple[Call, float | None]:
+        """One request's row, and for how long the provider wants to be left alone (None: for ever)."""
+        sampling, pace = self.material.study.sampling, self._paces[asked.role.model]
+        booked = int(sum(map(len, asked.prompt[:3])) / CHARACTERS_PER_TOKEN) + sampling.max_tokens
+        if wait_s := pace.book(booked):
+            self._sleep(wait_s)
+        if self.stop.is_set():
+            raise Stopped
+        budget = self.budget if bills(asked.role.provider) else None
+        reserved = budget.reserve(asked.prompt, asked.role, max_tokens=sampling.max_tokens) if budget else 0.0
+        begun = doubtful(_begun(asked, attempt, self.run), asked.prompt, max_tokens=sampling.max_tokens)
+        if bills(asked.role.provider):
+            self.ledger.begin(begun, slot=slot)
+        row, wait = self._reply(asked, begun)
+        if budget:
+            budget.settle(reserved, row, asked.role)
+        pace.settle(booked=booked, used=row.input_tokens + row.output_tokens)
+        if wait:
+            pace.hold(wait)
+        return row, wait
+
+    def _reply(self, asked: Asked, begun: Call) -> tuple[Call, float | None]:
+        sampling, start = self.material.study.sampling, time.monotonic()
+        try:
+            reply = asked.model.ask(
+                asked.prompt,
+                seed=sampling_seed(asked.cell, begun.attempt, self.material),
+                temperature=sampling.temperature,
+                max_tokens=sampling.max_tokens,
+            )
+        except models.ModelError as fault:
+            wait = fault.retry_after_s or 0.0
+            useful = fault.retryable and wait <= LONGEST_WAIT_S
+            return _failed(begun, fault, latency_s=time.monotonic() - start), wait if useful else None
+        row = _answered(begun, reply, refusal(reply, asked.model.name))
+        return row if row.error else self._read(row, asked.cell), 0.0
+
+    def _read(self, row: Call, cell: Cell) -> Call:
+        """The row with the letter that its text chose."""
+        shown = arms.shown(cell.question, cell.sample, self.material)
+        choice = letters.extract(row.text, shown)
+        order = self.material.study.sampling.option_order
+        letter = choice.letter and questions.canonical(choice.letter, cell.sample, order)
+        return dataclasses.replace(row, shown=choice.letter, letter=letter, class_=choice.class_)
+
+
+def _begun(asked: Asked, attempt: int, run: str) -> Call:
+    """The row of an attempt before its reply."""
+    cell = asked.cell
+    return Call(
+        call=asked.call,
+        run=run,
+        arm=cell.arm,
+        question=cell.question.id,
+        sample=cell.sample,
+        role="answer",
+        step="",
+        provider=asked.model.provider,
+        model=asked.model.name,
+        prompt_sha256=prompt_sha256(asked.prompt),
+        started_at=now(),
+        latency_s=0.0,
+        attempt=attempt,
+        **Tokens()._asdict(),
+        text="",
+        shown=None,
+        letter=None,
+        class_=None,
+    )
+
+
+def _failed(begun: Call, fault: models.ModelError, *, latency_s: float) -> Call:
+    """The row of an attempt without a reply; it keeps the most that it may have cost where it may have cost."""
+    row = dataclasses.replace(begun, latency_s=round(latency_s, 3), error=CallError(fault.kind, fault.message))
+    return row if in_doubt(row) else dataclasses.replace(row, **Tokens()._asdict())
+
+
+def _answered(begun: Call, reply: models.Reply, error: CallError | None) -> Call:
+    used = {name: getattr(reply, name) for name in Tokens._fields}
+    return dataclasses.replace(
+        begun,
+        **used,
+        latency_s=round(reply.latency_s, 3),
+        text=reply.text,
+        reported_cost_usd=reply.reported_cost_usd,
+        error=error,
+    )
+
+
+def abstention(cell: Cell, call: str, run: str, material: Material) -> Call:
+    """What the gate answers by itself: the abstention, without model or tokens."""
+    return Call(
+        call=call,
+        run=run,
+        arm=cell.arm,
+        question=cell.question.id,
+        sample=cell.sample,
+        role="answer",
+        step="",
+        provider="gate",
+        model=None,
+        prompt_sha256=None,
+        started_at=now(),
+        latency_s=0.0,
+        attempt=1,
+        **Tokens()._asdict(),
+        text="",
+        shown=None,
+        letter=questions.abstention(cell.question.id, material.study.seed),
+        class_="gate",
+    )
+
+
+def now() -> str:
+    """This moment as a ledger writes it: UTC, milliseconds."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
