@@ -1,0 +1,151 @@
+"""The cues: words and marks, in English, Portuguese and Spanish, that make a letter a choice.
+
+Patterns only, for text as `letter_text.plain` leaves it; `letters.py` says in which order they count.
+A pattern's one group (or its last) is the letter. None of them may backtrack over a whole reply: what
+repeats is bounded, or cannot match what follows it.
+"""
+
+from __future__ import annotations
+
+import re
+
+
+def _compile(pattern: str, flags: int = re.I) -> re.Pattern[str]:
+    return re.compile(pattern, flags)
+
+
+LETTER = r"(?<![\w-])(?<!\w')([A-D])(?![\w+#])(?!'\w)(?!-\w)"  # the letter is a word of its own
+
+# -- a reply or a line that is nothing but one letter --------------------------------------------
+_LEFT, _RIGHT = r"[\s\"'`*_().,;:!¡¿\[\]{}<>#=|/\\•·-]*", r"[\s\"'`*_().,;:!\]}>|/\\]*"
+BARE = re.compile(rf"{_LEFT}([A-Da-d])(?:{_RIGHT}|\s*[.-]*\s*)")
+
+# -- JSON ---------------------------------------------------------------------------------------
+_KEYS = r"answer|letter|choice|option|selection|selected|resposta|letra|opcao|alternativa|escolha|respuesta|opcion"
+_KEYS += r"|eleccion|gabarito"
+JSON = _compile(rf"[\"'](?:\w{{1,20}}[_ -])?(?:{_KEYS})[\"']\s?:\s?[\"']\s?\(?([A-D])\b(?!'\w|[+#-])")
+JSON_TEXT = _compile(r":\s?\"([^\"\\\n]{1,400})\"")
+
+# -- the words of a choice ------------------------------------------------------------------------
+SEP = r"[\s:=*_\"'`(\[>-]{0,12}"  # what may stand between a cue and its letter
+NOUN = r"option|letter|choice|alternative|alternativa|opcao|letra|opcion"
+_GOOD = r"correct|right|best|correta|certa|correcta|melhor|mejor|adequada|adecuada|recomendada|apropriada|apropiada"
+_BE = r"is|be|e|é|es|seria|sera|sea|seja|ser"
+_HERE = r"here|aqui|to (?:this|the|your) question|(?:d|n)esta (?:questao|pergunta)|a esta pregunta|(?:in|for) this case|neste caso"
+_FILL = (
+    rf"(?: (?:{_HERE}|en este caso)\b)?(?:{SEP}\b(?:final|{_GOOD}|would|must|should|has to|deve|debe|(?:mais|mas|most) \w{{1,20}}|{_BE}|que)\b){{0,6}}"
+    rf"(?:{SEP}\b(?:a|la|the|na|pela|por la|for)\b)?(?:{SEP}\b(?:answer|{NOUN})\b)?(?:{SEP}\b(?:{_GOOD}|is|é|es|seria|would be)\b){{0,2}}"
+    rf"(?:{SEP}\b(?:a|la|the)\b)?(?:{SEP}\b(?:{NOUN})\b)?"
+)
+_NAMES = (  # what the answer is called
+    r"answer|ans(?=[:.])|resposta|respuesta|gabarito|correta|certa|correcta|correct(?=:)"
+    rf"|(?:my|minha|mi|final) (?:choice|pick|vote|guess|selection|recommendation|escolha|opcao|aposta|voto|eleccion|opcion"
+    r"|apuesta)(?: goes to)?|meu voto|recomendacao|recomendacion|recommendation"
+    rf"|(?:{_GOOD}|(?:most|mais|mas) \w{{1,20}}) (?:option|choice|letter|alternative|one|pick|here)"
+    r"|(?:melhor|mejor)(?= (?:é|e|es|seria) )|(?:opcao|alternativa|opcion|letra) (?:mais|mas) \w{1,20}|\\boxed"
+)
+_CHOOSING = r"choose|pick|select|go with|go for|going with|say|vote|recommend|prefer"  # only in the first person
+_I_CHOOSE = (
+    r"escolh(?:o|eria|i)|elij[oa]|elegiria|opt(?:o|aria)|(?<![lo] )(?<!u[mn] )marco|fic(?:o|aria) com|(?:me )?qued(?:o|aria) con"
+    r"|selec?ciono|prefiro|preferiria|prefiero|recomendo|recomiendo|voto|votaria|chuto"
+)
+CUED = _compile(rf"(?<!\w)(?:{_NAMES}|(?P<first>{_CHOOSING})|{_I_CHOOSE}){_FILL}{SEP}{{{{0,3}}{SEP}{LETTER}")
+FIRST_PERSON = _compile(
+    r"(?:(?:\b(?:i|we)(?:'d|'ll|'m)?|\blet's|\blet me)(?: \w{1,12}){0,3}|^|[:;!]|\b(?:so|therefore|thus|to)),?\W{0,3}$"
+)
+
+_NOTHING_MORE = r"(?!\s+(?:about|that|to|in|only|if|when|unless|but|se|si|quando|cuando|mas|pero|except)\b|\s?\?)"
+IS_RIGHT = _compile(
+    rf"{LETTER}\)?[*_\"]{{0,3}} (?:is|e|é|es|esta|seems|parece)(?: (?:the|a|la|clearly|definitely)\b){{0,2}}"
+    rf" (?:{_GOOD}|answer|resposta|respuesta)\b(?: (?:{NOUN}|answer|one|resposta|respuesta)\b)?{_NOTHING_MORE}"
+)
+
+# -- weaker: only where the clause begins with them -----------------------------------------------
+_LEAN = (
+    r"probably|(?:most )?likely|definitely|certainly|clearly|obviously|provavelmente|certamente|com certeza|claramente"
+    r"|probablemente|seguramente|ciertamente|(?:sin|sem) duda|definitivamente|creo que|acho que|creio que|diria que"
+    r"|(?:i )?(?:think|believe|guess)|so|therefore|thus|hence|logo|portanto|entao|assim|por(?: lo)? tanto|entonces|asi que"
+    r"|por isso|por eso|conclusion|conclusao"
+)
+_IT_IS = r"it's|it is|it must be|that's|that is|é|es|seria|sea|seja"
+_START = r"(?:^|(?<=[\n.;:!])|(?<=, )|(?<=[.;:!,] ))[\s*_\"'>#(-]{0,6}(?:(?:and|but|e|mas|y|pero) )?"
+WEAK = _compile(
+    rf"{_START}(?:(?:{_LEAN})\b[,:]? ?){{0,2}}(?:"
+    rf"(?:(?:{_IT_IS}) )?(?:(?:a|la|the|o) )?(?:{NOUN})(?: (?:is|e|é|es|a|la|correct|final))?{SEP}"
+    rf"|(?P<is>{_IT_IS}) (?:(?:a|la) )?[*_\"(]{{0,3}}"
+    rf"|(?<=[a-z][ ,:])(?:(?:a|la) )?[*_\"(]{{0,3}}){LETTER}"
+)
+MOST = _compile(  # "option A is the safest here"
+    rf"{_START}(?:(?:{_LEAN})\b[,:]? ?)?(?:(?:a|la|the) )?(?:{NOUN}) {LETTER}\)? (?:is|e|é|es)(?: (?:the|a|la))?"
+    rf" (?:{_GOOD}|most|mais|mas)\b{_NOTHING_MORE}"
+)
+LINE = re.compile(
+    r"^[ >*_#-]{0,8}(?:\(([A-Da-d])\)|([A-Da-d])\)|([A-D])"
+    r"(?:[.:]|[*_]{1,3}:?| -|(?=,? (?:because|since|porque|pois|ya que|as it|por ser)\b)))[*_]{0,3}(?=,?\s|$)",
+    re.M,
+)
+
+# -- what takes a letter back -----------------------------------------------------------------------
+AFTER = _compile(  # where a choice ends
+    r"[\"'`*_)\]}.,:;!]+(?=\s|$)|\s*$|\s*\n|\s+[(-]|\s+(?:because|since|porque|pois|ya que|as it|given that|dado que)\b",
+    re.I | re.M,
+)
+ENDS = _compile(r"[\"'`*_)\]}]*(?:[.!:;]|,(?= (?:because|since|porque|pois|ya que)\b)|,?\s*$|\s?\n| -| \(| (?:because|since|porque|pois|ya que)\b)")
+LAST = re.compile(r"[\s\"'`*_).\]}]*(?:\n|$)")
+SEVERAL = re.compile(
+    r"[\s)*\"']*(?:,|/|&|\+|(?:, ?)?\b(?:or|and|ou|e|y|o|u|and/or|e/ou|y/o)\b)\s*"
+    r"(?:(?:maybe|perhaps|possibly|even|talvez|quiza|quizas|tal vez|both|also|tambem|tambien)\s)?"
+    r"[(*\"']*(?:(?:the |a |la )?(?:option |opcao |opcion |alternativa |letra )?|a |la )[A-D](?![\w'])"
+)
+NOT = _compile(
+    r"(?:\b(?:not|cannot|never|nao|nunca|if|whether|doubt|neither|nem|ni|unless|avoid|against|jamas|rule out|reject"
+    r"|(?<!, )no(?! (?:doubt|question|hay duda)))|n't|(?<!-)\b(?:se|si))\s+(?:[\w'-]+\s+){0,4}$"
+)
+REJECTED = _compile(
+    r"[\s)*_:\"'-]{0,4}(?:(?:is|are|was|would be|e|é|es|esta|seria)\s)?(?:not|never|wrong|incorrect\w*|incorret\w*|errad[oa]"
+    r"|fals[ao]|nao|no|isn't|mala|too|descartad[ao]|ruled out)\b"
+)
+CONDITION = _compile(r"(?:^|[,:(]\s?)\W{0,3}(?:(?:and|but|e|mas|y|pero|even|only) )?(?:if|unless|se|si|caso|assuming|a menos)\s(.*)$")
+HAVING_TO = _compile(
+    r"(?:i|we)(?: had| have|'m forced| am forced|'m| am| must| were)\b(?:.{0,12}\b(?:to|choose|pick|not mistaken|right))|forced"
+    r"|(?:eu )?(?:tiver|tivesse|for |fosse |precisasse|precisar|devo|tenho)\b.{0,25}|nao me engano|no me equivoco"
+    r"|(?:yo )?(?:tuviera|tuviese|tengo|debo|hubiera|fuera)\b.{0,25}"
+)
+ONLY_IF = _compile(r"\W{0,4}\s(?:but only |only |so |somente |apenas |solo )?(?:if|unless|provided|se|si|caso|desde que|a menos|siempre que|assuming)\b")
+WOULD = _compile(r"\b(?:would be|seria)\b")
+BUT = _compile(r"[^.!?\n]{0,80}?\b(?:but|mas|pero|except|however|porem|though)\b")
+OTHERS = _compile(
+    r"\b(?:many|some|most|others?|people|one|you|they|someone|muitos|alguns|outros|muchos|algunos|otros|alguien|alguem)"
+    r"(?: \w{1,12}){0,3} (?:think|say|argue|choose|pick|believe|assume|claim|answer|diz|dir|pens|ach|escolh|dec|dic|eleg|elig|crey|cre)\w*"
+    r"|\b(?:at first|initially|a primeira vista|inicialmente|al principio|a principio|tempting|tentador)\b"
+)
+ON_THE_OTHER_HAND = _compile(r",? (?:but|however|yet|mas|porem|pero|sin embargo) ")
+NONE = _compile(
+    r"\bnone of (?:these|them|the above|the options|the alternatives|[A-D],)|\bnenhuma d(?:as|elas)\b|\bninguna de (?:las|ellas)\b"
+    r"|\b(?:all|both) of (?:them|these|the above)\b|\b(?:todas|ambas) as\b|\btodas las\b"
+)
+_ERROR = (
+    r"\b(?:misread|mistake|mistaken|i was wrong|correction|let me correct|i correct|scratch that|retract|on second thought"
+    r"|change my (?:mind|answer)|(?:that|this)(?:'s| is) (?:not right|not correct|wrong|incorrect|a mistake)"
+    r"|(?:that|this) isn't right|li errado|li mal|me enganei|errei|enganei-me|isso (?:esta|é|e) (?:errado|incorreto)"
+    r"|corrigindo|corrijo|correcao|pensando (?:bem|melhor|bien|mejor)|pensandolo|me equivoque|eso (?:esta|es) (?:mal|incorrecto)"
+    r"|eso no es|correccion|mudo (?:de|a|minha)|cambio (?:de|mi)|lei mal|leido mal|retiro)\b"
+)
+_INTERJECTION = (
+    r"(?:^|[.!?,;:(\n-]\s?)(?:no,? |oh,? |but |mas |pero )?(?:wait|hold on|hmm+|actually|sorry|espera|espere|na verdade"
+    r"|en realidad|desculpe|desculpa|perdao|perdon|peraí|perai|ou melhor|o mejor dicho|or rather|alias)\b"
+)
+TAKEN_BACK = _compile(rf"{_ERROR}|{_INTERJECTION}")
+MAYBE = _compile(
+    r"\b(?:could|might|may|should|pode|poderia|puede|podria|seria|talvez|quiza|quizas|tal vez|maybe|perhaps|or is it)"
+    rf"(?: also| as well| tambem| tambien)?(?: (?:be|ser|seja|sea))?(?: (?:a|la|the))?(?: (?:{NOUN}))?[ (*\"]{{1,3}}{LETTER}"
+)
+
+# -- an option's text ---------------------------------------------------------------------------------
+LEAD = _compile(
+    rf"^\W{{0,6}}(?:(?:the|a|la|my|minha|mi|i|we|i'd|i'll|eu|yo)\s)?(?:would )?(?:{_NAMES}|{_CHOOSING}|{_I_CHOOSE}|suggest|sugiro|sugiero)"
+    rf"(?:{SEP}\b(?:final|{_GOOD}|is|would be|e|é|es|seria|{NOUN})\b){{0,4}}\W{{0,6}}"
+)
+TEXT_THEN_LETTER = re.compile(r"\W{1,3}\(?([A-D])[).\s*\]]{0,4}$")
+ECHO = re.compile(r"[(\[]\s?A\s?[,/|]\s?B\s?[,/|]\s?C\s?[,/|]?\s?(?:(?:or|and|ou|e|o|y|u)\s)?D\s?[)\]]")
+INITIALS = re.compile(r"\s?[A-Z]\.")
