@@ -41,7 +41,7 @@ _NAMES = (  # what the answer is called
     r"answer|ans(?=[:.])|resposta|respuesta|gabarito|correta|certa|correcta|correct(?=:)"
     rf"|(?:my|minha|mi|final) (?:choice|pick|vote|guess|selection|recommendation|escolha|opcao|aposta|voto|eleccion|opcion"
     r"|apuesta)(?: goes to)?|meu voto|recomendacao|recomendacion|recommendation"
-    rf"|(?:{_GOOD}|(?:most|mais|mas) \w{{1,20}}) (?:option|choice|letter|alternative|one|pick|here)"
+    rf"|(?:{_GOOD}|(?:most|mais|mas) \w{{1,20}}) (?:{NOUN}|one|pick|here)"
     r"|(?:melhor|mejor)(?= (?:é|e|es|seria) )|(?:opcao|alternativa|opcion|letra) (?:mais|mas) \w{1,20}|\\boxed"
 )
 _CHOOSING = r"choose|pick|select|go with|go for|going with|say|vote|recommend|prefer"  # only in the first person
@@ -70,10 +70,10 @@ _LEAN = (
 _IT_IS = r"it's|it is|it must be|that's|that is|é|es|seria|sea|seja"
 _START = r"(?:^|(?<=[\n.;:!])|(?<=, )|(?<=[.;:!,] ))[\s*_\"'>#(-]{0,6}(?:(?:and|but|e|mas|y|pero) )?"
 WEAK = _compile(
-    rf"{_START}(?:(?:{_LEAN})\b[,:]? ?){{0,2}}(?:"
+    rf"{_START}(?P<lean>(?:(?:{_LEAN})\b[,:]? ?){{0,2}})(?:"
     rf"(?:(?:{_IT_IS}) )?(?:(?:a|la|the|o) )?(?:{NOUN})(?: (?:is|e|é|es|a|la|correct|final))?{SEP}"
     rf"|(?P<is>{_IT_IS}) (?:(?:a|la) )?[*_\"(]{{0,3}}"
-    rf"|(?<=[a-z][ ,:])(?:(?:a|la) )?[*_\"(]{{0,3}}){LETTER}"
+    rf"|(?P<only>(?:(?:a|la) )?[*_\"(]{{0,3}})){LETTER}"
 )
 MOST = _compile(  # "option A is the safest here"
     rf"{_START}(?:(?:{_LEAN})\b[,:]? ?)?(?:(?:a|la|the) )?(?:{NOUN}) {LETTER}\)? (?:is|e|é|es)(?: (?:the|a|la))?"
@@ -98,8 +98,10 @@ SEVERAL = re.compile(
     r"[(*\"']*(?:(?:the |a |la )?(?:option |opcao |opcion |alternativa |letra )?|a |la )[A-D](?![\w'])"
 )
 NOT = _compile(
-    r"(?:\b(?:not|cannot|never|nao|nunca|if|whether|doubt|neither|nem|ni|unless|avoid|against|jamas|rule out|reject"
+    r"(?:\b(?:not|cannot|never|nao|nunca|if|whether|(?<!no )doubt|neither|nem|ni|unless|avoid|against|jamas|rule out|reject"
     r"|(?<!, )no(?! (?:doubt|question|hay duda)))|n't|(?<!-)\b(?:se|si))\s+(?:[\w'-]+\s+){0,4}$"
+    r"|\b(?:wrong|incorrect|worst|least|second|first|previous|earlier|discarded|eliminated|excluded|pior|peor|menos|segunda"
+    r"|primeira|primera) (?:best |correct |right |likely |possible )?$|\b(?:says|said|claims|claimed|diz|disse|dice|dijo)\b"
 )
 REJECTED = _compile(
     r"[\s)*_:\"'-]{0,4}(?:(?:is|are|was|would be|e|é|es|esta|seria)\s)?(?:not|never|wrong|incorrect\w*|incorret\w*|errad[oa]"
@@ -120,6 +122,7 @@ OTHERS = _compile(
     r"|\b(?:at first|initially|a primeira vista|inicialmente|al principio|a principio|tempting|tentador)\b"
 )
 ON_THE_OTHER_HAND = _compile(r",? (?:but|however|yet|mas|porem|pero|sin embargo) ")
+FORMAT = _compile(r"\b(?:reply|respond|responda|responde|conteste|example|exemplo|ejemplo)\b")
 NONE = _compile(
     r"\bnone of (?:these|them|the above|the options|the alternatives|[A-D],)|\bnenhuma d(?:as|elas)\b|\bninguna de (?:las|ellas)\b"
     r"|\b(?:all|both) of (?:them|these|the above)\b|\b(?:todas|ambas) as\b|\btodas las\b"

@@ -127,6 +127,9 @@ def _json(plain: str, texts: Mapping[str, list[str]]) -> Iterator[Found]:
     for match in cues.JSON.finditer(plain):
         letter = match[1].upper()
         values = [words(found[1]) for found in cues.JSON_TEXT.finditer(plain)] if texts else []
+        sentence = re.split(r"[.!?\n;]", plain[max(0, match.start() - BEFORE) : match.start()])[-1]
+        if cues.FORMAT.search(sentence):
+            continue
         other = any(value and value in values for name, value in texts.items() if name != letter)
         after = plain[match.end(1) : match.end(1) + REST].split('"', 1)[0]
         clash = (other and texts.get(letter) not in values) or _contradicts(letter, after, texts)
@@ -141,11 +144,12 @@ def _accepted(plain: str, texts: Mapping[str, list[str]], *patterns: re.Pattern[
             if _is_not_a_choice(plain, match, found):
                 continue
             rest = plain[found.end : found.end + REST]
-            if cues.SEVERAL.match(rest) or _contradicts(found.letter, rest, texts):
+            own = _says_own(found.letter, rest, texts)
+            if (cues.SEVERAL.match(rest) and not own) or _contradicts(found.letter, rest, texts):
                 yield found._replace(letter="?")
             elif pattern is cues.IS_RIGHT or (pattern is cues.MOST and not cues.BUT.match(rest)):
                 yield found
-            elif pattern is cues.WEAK and not (match["is"] or cues.ENDS.match(rest) or _says_own(found.letter, rest, texts)):
+            elif pattern is cues.WEAK and not (match["is"] or own or cues.ENDS.match(rest)):
                 continue
             elif cues.AFTER.match(rest) and (found.letter.isupper() or cues.LAST.match(rest)):
                 yield found
@@ -164,11 +168,13 @@ def _is_not_a_choice(plain: str, match: re.Match[str], found: Found) -> bool:
     return bool(
         cues.NOT.search(clause)
         or (condition and not cues.HAVING_TO.match(condition[1]))
+        or cues.FORMAT.search(sentence)
         or cues.OTHERS.search(cues.ON_THE_OTHER_HAND.split(sentence)[-1])
         or cues.ONLY_IF.match(rest)
         or (cues.WOULD.search(match[0]) and cues.BUT.match(rest))
         or cues.REJECTED.match(rest)
-        or (match.groupdict().get("first") and not cues.FIRST_PERSON.search(sentence))
+        or (match.re is cues.WEAK and match["only"] is not None and not match["lean"])
+        or (match.re is cues.CUED and match["first"] and not cues.FIRST_PERSON.search(sentence))
     )
 
 
@@ -188,7 +194,10 @@ def _lines(plain: str, texts: Mapping[str, list[str]]) -> Iterator[Found]:
         rest = plain[found.end : found.end + REST]
         if cues.REJECTED.match(rest) or cues.ONLY_IF.match(rest) or cues.INITIALS.match(rest):
             continue
-        taken_back = cues.SEVERAL.match(rest) or _contradicts(found.letter, rest, texts)
+        own = _says_own(found.letter, rest, texts)
+        if match[0][-1] in "*_" and not (set(".:)") & set(match[0]) or own or cues.ENDS.match(rest)):
+            continue  # "**B** fails because"
+        taken_back = (cues.SEVERAL.match(rest) and not own) or _contradicts(found.letter, rest, texts)
         yield found._replace(letter="?") if taken_back or cues.BARE.fullmatch(rest) else found
 
 
