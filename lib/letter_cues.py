@@ -36,18 +36,20 @@ _FILL = (
     rf"(?: (?:{_HERE}|en este caso)\b)?(?:{SEP}\b(?:final|{_GOOD}|would|must|should|has to|deve|debe|(?:mais|mas|most) \w{{1,20}}|{_BE}|que)\b){{0,6}}"
     rf"(?:{SEP}\b(?:a|la|the|na|pela|por la|for)\b)?(?:{SEP}\b(?:answer|{NOUN})\b)?(?:{SEP}\b(?:{_GOOD}|is|é|es|seria|would be)\b){{0,2}}"
     rf"(?:{SEP}\b(?:a|la|the)\b)?(?:{SEP}\b(?:{NOUN})\b)?"
+    rf"(?: (?:not|nao|no) (?:(?:a|la|{NOUN}) )?[A-D],? (?:but|mas|e|sino)(?: (?:rather|sim|que))?\b(?: (?:a|la|{NOUN}))?)?"
 )
 _NAMES = (  # what the answer is called
     r"answer|ans(?=[:.])|resposta|respuesta|gabarito|correta|certa|correcta|correct(?=:)"
     rf"|(?:my|minha|mi|final) (?:choice|pick|vote|guess|selection|recommendation|escolha|opcao|aposta|voto|eleccion|opcion"
     r"|apuesta)(?: goes to)?|meu voto|recomendacao|recomendacion|recommendation"
+    rf"|(?:chosen|selected) (?:{NOUN}|answer)|(?:{NOUN}|resposta|respuesta) (?:escolhida|elegida|selec?cionada)"
     rf"|(?:{_GOOD}|(?:most|mais|mas) \w{{1,20}}) (?:{NOUN}|one|pick|here)"
     r"|(?:melhor|mejor)(?= (?:é|e|es|seria) )|(?:opcao|alternativa|opcion|letra) (?:mais|mas) \w{1,20}|\\boxed"
 )
 _CHOOSING = r"choose|pick|select|go with|go for|going with|say|vote|recommend|prefer"  # only in the first person
-_I_CHOOSE = (
-    r"escolh(?:o|eria|i)|elij[oa]|elegiria|opt(?:o|aria)|(?<![lo] )(?<!u[mn] )marco|fic(?:o|aria) com|(?:me )?qued(?:o|aria) con"
-    r"|selec?ciono|prefiro|preferiria|prefiero|recomendo|recomiendo|voto|votaria|chuto"
+_I_CHOOSE = (  # "escolho", "elegiría", "me quedo con": the verb's ending is the first person
+    r"(?:escolh|opt|fic|qued|selec?cion|recomend|vot|chut|apost|(?<![lo] )(?<!u[mn] )marc)(?:o|ei|[aei]?ria)(?: con| com|-me)?"
+    r"|elij[oa]|elegi(?:ria)?|prefiero|prefiro|prefer[ei]ria|recomiendo|diria"
 )
 CUED = _compile(rf"(?<!\w)(?:{_NAMES}|(?P<first>{_CHOOSING})|{_I_CHOOSE}){_FILL}{SEP}{{{{0,3}}{SEP}{LETTER}")
 FIRST_PERSON = _compile(
@@ -56,7 +58,7 @@ FIRST_PERSON = _compile(
 
 _NOTHING_MORE = r"(?!\s+(?:about|that|to|in|only|if|when|unless|but|se|si|quando|cuando|mas|pero|except)\b|\s?\?)"
 IS_RIGHT = _compile(
-    rf"{LETTER}\)?[*_\"]{{0,3}} (?:is|e|é|es|esta|seems|parece)(?: (?:the|a|la|clearly|definitely)\b){{0,2}}"
+    rf"{LETTER}\)?[*_\"]{{0,3}} (?:is|e|é|es|esta|seems|parece)(?: (?:the|a|la|clearly|definitely|most|mais|mas)\b){{0,2}}"
     rf" (?:{_GOOD}|answer|resposta|respuesta)\b(?: (?:{NOUN}|answer|one|resposta|respuesta)\b)?{_NOTHING_MORE}"
 )
 
@@ -81,13 +83,14 @@ MOST = _compile(  # "option A is the safest here"
 )
 LINE = re.compile(
     r"^[ >*_#-]{0,8}(?:\(([A-Da-d])\)|([A-Da-d])\)|([A-D])"
-    r"(?:[.:]|[*_]{1,3}:?| -|(?=,? (?:because|since|porque|pois|ya que|as it|por ser)\b)))[*_]{0,3}(?=,?\s|$)",
+    r"(?:[.:]|[*_]{1,3}:?| -|(?=,? (?:because|since|porque|pois|ya que|as it|por ser)\b|, (?:not|e nao|nao|y no|no) (?:a |la )?[A-D]\b)))[*_]{0,3}(?=,?\s|$)"
+    r"|^(?:La|la|A|a|The) ([A-D])(?=,? (?:because|since|porque|pois|ya que)\b)|^[Ll]a ([A-D])(?=[.!]?$)",
     re.M,
 )
 
 # -- what takes a letter back -----------------------------------------------------------------------
 AFTER = _compile(  # where a choice ends
-    r"[\"'`*_)\]}.,:;!]+(?=\s|$)|\s*$|\s*\n|\s+[(-]|\s+(?:because|since|porque|pois|ya que|as it|given that|dado que)\b",
+    r"[\"'`*_)\]}.,:;!]+(?=\s|$)|\s*$|\s*\n|\s+[(-]|\s+(?:because|since|porque|pois|ya que|as it|given|dado que|for|due to|por|pel[oa]|debido|devido|para)\b",
     re.I | re.M,
 )
 ENDS = _compile(r"[\"'`*_)\]}]*(?:[.!:;]|,(?= (?:because|since|porque|pois|ya que)\b)|,?\s*$|\s?\n| -| \(| (?:because|since|porque|pois|ya que)\b)")
@@ -115,13 +118,17 @@ HAVING_TO = _compile(
 )
 ONLY_IF = _compile(r"\W{0,4}\s(?:but only |only |so |somente |apenas |solo )?(?:if|unless|provided|se|si|caso|desde que|a menos|siempre que|assuming)\b")
 WOULD = _compile(r"\b(?:would be|seria)\b")
-BUT = _compile(r"[^.!?\n]{0,80}?\b(?:but|mas|pero|except|however|porem|though)\b")
+BUT = _compile(
+    r"[^.!?\n]{0,80}?(?:\b(?:but|pero|except|however|porem|though)|, mas)\b"
+    r"(?! (?:i|i'm|eu|nao (?:tenho|estou)|no (?:estoy|tengo)|sem|sin|with)\b)"
+)
 OTHERS = _compile(
     r"\b(?:many|some|most|others?|people|one|you|they|someone|muitos|alguns|outros|muchos|algunos|otros|alguien|alguem)"
     r"(?: \w{1,12}){0,3} (?:think|say|argue|choose|pick|believe|assume|claim|answer|diz|dir|pens|ach|escolh|dec|dic|eleg|elig|crey|cre)\w*"
-    r"|\b(?:at first|initially|a primeira vista|inicialmente|al principio|a principio|tempting|tentador)\b"
+    r"|\b(?:many|some|most|others|people|someone|muitos|alguns|muchos|algunos)(?: \w{1,12}){0,2} (?:would|might|could|can|may) $"
+    r"|\b(?:at first|initially|a prime(?:i)?ra vista|inicialmente|al principio|a principio|tempting|tentador)\b"
 )
-ON_THE_OTHER_HAND = _compile(r",? (?:but|however|yet|mas|porem|pero|sin embargo) ")
+ON_THE_OTHER_HAND = _compile(r"(?:, |; |\b)(?:but|however|yet|porem|pero|sin embargo)\b|, mas\b")
 FORMAT = _compile(r"\b(?:reply|respond|responda|responde|conteste|example|exemplo|ejemplo)\b")
 NONE = _compile(
     r"\bnone of (?:these|them|the above|the options|the alternatives|[A-D],)|\bnenhuma d(?:as|elas)\b|\bninguna de (?:las|ellas)\b"
@@ -132,7 +139,9 @@ _ERROR = (
     r"|change my (?:mind|answer)|(?:that|this)(?:'s| is) (?:not right|not correct|wrong|incorrect|a mistake)"
     r"|(?:that|this) isn't right|li errado|li mal|me enganei|errei|enganei-me|isso (?:esta|é|e) (?:errado|incorreto)"
     r"|corrigindo|corrijo|correcao|pensando (?:bem|melhor|bien|mejor)|pensandolo|me equivoque|eso (?:esta|es) (?:mal|incorrecto)"
-    r"|eso no es|correccion|mudo (?:de|a|minha)|cambio (?:de|mi)|lei mal|leido mal|retiro)\b"
+    r"|eso no es|correccion|mudo (?:de|a|minha)|cambio (?:de|mi)|lei mal|leido mal|retiro"
+    r"|i can(?:not|'t) (?:tell|decide|choose|pick)|nao (?:consigo|sei) (?:decidir|escolher|dizer)"
+    r"|no (?:puedo|consigo|se) (?:decidir|elegir|decir|cual))\b"
 )
 _INTERJECTION = (
     r"(?:^|[.!?,;:(\n-]\s?)(?:no,? |oh,? |but |mas |pero )?(?:wait|hold on|hmm+|actually|sorry|espera|espere|na verdade"
@@ -146,9 +155,13 @@ MAYBE = _compile(
 
 # -- an option's text ---------------------------------------------------------------------------------
 LEAD = _compile(
-    rf"^\W{{0,6}}(?:(?:the|a|la|my|minha|mi|i|we|i'd|i'll|eu|yo)\s)?(?:would )?(?:{_NAMES}|{_CHOOSING}|{_I_CHOOSE}|suggest|sugiro|sugiero)"
-    rf"(?:{SEP}\b(?:final|{_GOOD}|is|would be|e|é|es|seria|{NOUN})\b){{0,4}}\W{{0,6}}"
+    rf"^\W{{0,6}}(?:(?:the|a|la|my|minha|mi|i|we|i'd|i'll|eu|yo|o|el)\s)?(?:(?:would|should|{_GOOD})\b\s?)?"
+    rf"(?:{_NAMES}|{_CHOOSING}|{_I_CHOOSE}|{NOUN}|suggest|sugiro|sugiero|decision|decisao|solution|solucao|solucion)?"
+    rf"(?:{SEP}\b(?:final|{_GOOD}|is|would be|e|é|es|seria|{NOUN})\b){{0,4}}(?: to\b)?\W{{0,6}}"
 )
 TEXT_THEN_LETTER = re.compile(r"\W{1,3}\(?([A-D])[).\s*\]]{0,4}$")
 ECHO = re.compile(r"[(\[]\s?A\s?[,/|]\s?B\s?[,/|]\s?C\s?[,/|]?\s?(?:(?:or|and|ou|e|o|y|u)\s)?D\s?[)\]]")
+REPEATED = re.compile(rf"{_LEFT}([A-D])(?:[\s,.]{{1,3}}\1)+{_RIGHT}")
+LISTED = re.compile(r"(?<!\w)(?<!\boption )(?<!\bthan )(?<!\bunlike )([A-D])(?:\)|[.:] (?=[A-Z]))")
+PARENTHESIS = re.compile(r"\([^()]{0,200}\)")
 INITIALS = re.compile(r"\s?[A-Z]\.")

@@ -58,7 +58,7 @@ def extract(text: str, options: Mapping[str, str] | None = None) -> Choice:
     True
     """
     plain = plain_text(text)
-    if found := cues.BARE.fullmatch(plain):
+    if found := cues.BARE.fullmatch(plain) or cues.REPEATED.fullmatch(plain):
         return Choice(found[1].upper(), "letter", "bare")  # type: ignore[arg-type]
     texts = {letter: words(option) for letter, option in (options or {}).items()}
     if letters := _option_text(plain, texts):
@@ -133,6 +133,7 @@ def _json(plain: str, texts: Mapping[str, list[str]]) -> Iterator[Found]:
         other = any(value and value in values for name, value in texts.items() if name != letter)
         after = plain[match.end(1) : match.end(1) + REST].split('"', 1)[0]
         clash = (other and texts.get(letter) not in values) or _contradicts(letter, after, texts)
+        clash = clash or cues.SEVERAL.match(after) or not (cues.AFTER.match(after) or _says_own(letter, after, texts))
         yield Found("?" if clash else letter, match.start(1), match.end(1))
 
 
@@ -147,8 +148,9 @@ def _accepted(plain: str, texts: Mapping[str, list[str]], *patterns: re.Pattern[
             own = _says_own(found.letter, rest, texts)
             if (cues.SEVERAL.match(rest) and not own) or _contradicts(found.letter, rest, texts):
                 yield found._replace(letter="?")
-            elif pattern is cues.IS_RIGHT or (pattern is cues.MOST and not cues.BUT.match(rest)):
-                yield found
+            elif pattern in (cues.IS_RIGHT, cues.MOST):
+                if not cues.BUT.match(plain, match.end()):
+                    yield found
             elif pattern is cues.WEAK and not (match["is"] or own or cues.ENDS.match(rest)):
                 continue
             elif cues.AFTER.match(rest) and (found.letter.isupper() or cues.LAST.match(rest)):
@@ -197,7 +199,9 @@ def _lines(plain: str, texts: Mapping[str, list[str]]) -> Iterator[Found]:
         own = _says_own(found.letter, rest, texts)
         if match[0][-1] in "*_" and not (set(".:)") & set(match[0]) or own or cues.ENDS.match(rest)):
             continue  # "**B** fails because"
-        taken_back = (cues.SEVERAL.match(rest) and not own) or _contradicts(found.letter, rest, texts)
+        listed = cues.LISTED.findall(cues.PARENTHESIS.sub("", rest.split("\n", 1)[0]))
+        several = any(other != found.letter.upper() for other in listed) or (cues.SEVERAL.match(rest) and not own)
+        taken_back = several or _contradicts(found.letter, rest, texts)
         yield found._replace(letter="?") if taken_back or cues.BARE.fullmatch(rest) else found
 
 
