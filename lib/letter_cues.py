@@ -33,14 +33,18 @@ _GOOD = r"correct|right|best|correta|certa|correcta|melhor|mejor|adequada|adecua
 _BE = r"is|be|e|é|es|seria|sera|sea|seja|ser"
 _HERE = r"here|aqui|to (?:this|the|your) question|(?:d|n)esta (?:questao|pergunta)|a esta pregunta|(?:in|for) this case|neste caso"
 _FILL = (
-    rf"(?: (?:{_HERE}|en este caso)\b)?(?:{SEP}\b(?:final|{_GOOD}|would|must|should|has to|deve|debe|(?:mais|mas|most) \w{{1,20}}|{_BE}|que)\b){{0,6}}"
-    rf"(?:{SEP}\b(?:a|la|the|na|pela|por la|for)\b)?(?:{SEP}\b(?:answer|{NOUN})\b)?(?:{SEP}\b(?:{_GOOD}|is|é|es|seria|would be)\b){{0,2}}"
+    rf"(?: (?:{_HERE}|en este caso)\b)?(?:{SEP}\b(?:final|{_GOOD}|would|must|should|has to|deve|debe|(?:mais|mas"
+    rf"|most) \w{{1,20}}|{_BE}|que)\b){{0,6}}"
+    rf"(?:{SEP}\b(?:a|la|the|na|pela|por la|for)\b)?(?:{SEP}\b(?:answer|{NOUN})\b)?(?:{SEP}\b(?:{_GOOD}|is|é|es"
+    rf"|seria|would be)\b){{0,2}}"
     rf"(?:{SEP}\b(?:a|la|the)\b)?(?:{SEP}\b(?:{NOUN})\b)?"
-    rf"(?: (?:not|nao|no) (?:(?:a|la|{NOUN}) )?[A-D],? (?:but|mas|e|sino)(?: (?:rather|sim|que))?\b(?: (?:a|la|{NOUN}))?)?"
+    rf"(?: (?:not|nao|no) (?:(?:a|la|{NOUN}) )?[A-D],? (?:but|mas|e|sino)(?: (?:rather|sim|que))?\b(?: (?:a|la"
+    rf"|{NOUN}))?)?"
 )
 _NAMES = (  # what the answer is called
     r"answer|ans(?=[:.])|resposta|respuesta|gabarito|correta|certa|correcta|correct(?=:)"
-    rf"|(?:my|minha|mi|final) (?:choice|pick|vote|guess|selection|recommendation|escolha|opcao|aposta|voto|eleccion|opcion"
+    rf"|(?:my|minha|mi|final) (?:choice|pick|vote|guess|selection|recommendation|escolha|opcao|aposta|voto"
+    rf"|eleccion|opcion"
     r"|apuesta)(?: goes to)?|meu voto|recomendacao|recomendacion|recommendation"
     rf"|(?:chosen|selected) (?:{NOUN}|answer)|(?:{NOUN}|resposta|respuesta) (?:escolhida|elegida|selec?cionada)"
     rf"|(?:{_GOOD}|(?:most|mais|mas) \w{{1,20}}) (?:{NOUN}|one|pick|here)"
@@ -48,7 +52,8 @@ _NAMES = (  # what the answer is called
 )
 _CHOOSING = r"choose|pick|select|go with|go for|going with|say|vote|recommend|prefer"  # only in the first person
 _I_CHOOSE = (  # "escolho", "elegiría", "me quedo con": the verb's ending is the first person
-    r"(?:escolh|opt|fic|qued|selec?cion|recomend|vot|chut|apost|(?<![lo] )(?<!u[mn] )marc)(?:o|ei|[aei]?ria)(?: con| com|-me)?"
+    r"(?:escolh|opt|fic|qued|selec?cion|recomend|vot|chut|apost|(?<![lo] )(?<!u[mn] )marc)(?:o|ei"
+    r"|[aei]?ria)(?: con| com|-me)?"
     r"|elij[oa]|elegi(?:ria)?|prefiero|prefiro|prefer[ei]ria|recomiendo|diria"
 )
 CUED = _compile(rf"(?<!\w)(?:{_NAMES}|(?P<first>{_CHOOSING})|{_I_CHOOSE}){_FILL}{SEP}{{{{0,3}}{SEP}{LETTER}")
@@ -58,7 +63,8 @@ FIRST_PERSON = _compile(
 
 _NOTHING_MORE = r"(?!\s+(?:about|that|to|in|only|if|when|unless|but|se|si|quando|cuando|mas|pero|except)\b|\s?\?)"
 IS_RIGHT = _compile(
-    rf"{LETTER}\)?[*_\"]{{0,3}} (?:is|e|é|es|esta|seems|parece)(?: (?:the|a|la|clearly|definitely|most|mais|mas)\b){{0,2}}"
+    rf"{LETTER}\)?[*_\"]{{0,3}} (?:is|e|é|es|esta|seems|parece)(?: (?:the|a|la|clearly|definitely|most|mais"
+    rf"|mas)\b){{0,2}}"
     rf" (?:{_GOOD}|answer|resposta|respuesta)\b(?: (?:{NOUN}|answer|one|resposta|respuesta)\b)?{_NOTHING_MORE}"
 )
 
@@ -66,7 +72,8 @@ IS_RIGHT = _compile(
 _LEAN = (
     r"probably|(?:most )?likely|definitely|certainly|clearly|obviously|provavelmente|certamente|com certeza|claramente"
     r"|probablemente|seguramente|ciertamente|(?:sin|sem) duda|definitivamente|creo que|acho que|creio que|diria que"
-    r"|(?:i )?(?:think|believe|guess)|so|therefore|thus|hence|logo|portanto|entao|assim|por(?: lo)? tanto|entonces|asi que"
+    r"|(?:i )?(?:think|believe|guess)|so|therefore|thus|hence|logo|portanto|entao|assim|por(?: lo)? tanto"
+    r"|entonces|asi que"
     r"|por isso|por eso|conclusion|conclusao"
 )
 _IT_IS = r"it's|it is|it must be|that's|that is|é|es|seria|sea|seja"
@@ -83,17 +90,22 @@ MOST = _compile(  # "option A is the safest here"
 )
 LINE = re.compile(
     r"^[ >*_#-]{0,8}(?:\(([A-Da-d])\)|([A-Da-d])\)|([A-D])"
-    r"(?:[.:]|[*_]{1,3}:?| -|(?=,? (?:because|since|porque|pois|ya que|as it|por ser)\b|, (?:not|e nao|nao|y no|no) (?:a |la )?[A-D]\b)))[*_]{0,3}(?=,?\s|$)"
+    r"(?:[.:]|[*_]{1,3}:?| -|(?=,? (?:because|since|porque|pois|ya que|as it|por ser)\b|, (?:not|e nao|nao|y no"
+    r"|no) (?:a |la )?[A-D]\b)))[*_]{0,3}(?=,?\s|$)"
     r"|^(?:La|la|A|a|The) ([A-D])(?=,? (?:because|since|porque|pois|ya que)\b)|^[Ll]a ([A-D])(?=[.!]?$)",
     re.M,
 )
 
 # -- what takes a letter back -----------------------------------------------------------------------
 AFTER = _compile(  # where a choice ends
-    r"[\"'`*_)\]}.,:;!]+(?=\s|$)|\s*$|\s*\n|\s+[(-]|\s+(?:because|since|porque|pois|ya que|as it|given|dado que|for|due to|por|pel[oa]|debido|devido|para)\b",
+    r"[\"'`*_)\]}.,:;!]+(?=\s|$)|\s*$|\s*\n|\s+[(-]|\s+(?:because|since|porque|pois|ya que|as it|given|dado que"
+    r"|for|due to|por|pel[oa]|debido|devido|para)\b",
     re.I | re.M,
 )
-ENDS = _compile(r"[\"'`*_)\]}]*(?:[.!:;]|,(?= (?:because|since|porque|pois|ya que)\b)|,?\s*$|\s?\n| -| \(| (?:because|since|porque|pois|ya que)\b)")
+ENDS = _compile(
+    r"[\"'`*_)\]}]*(?:[.!:;]|,(?= (?:because|since|porque|pois|ya que)\b)|,?\s*$|\s?\n| -| \(| (?:because|since"
+    r"|porque|pois|ya que)\b)"
+)
 LAST = re.compile(r"[\s\"'`*_).\]}]*(?:\n|$)")
 SEVERAL = re.compile(
     r"[\s)*\"']*(?:,|/|&|\+|(?:, ?)?\b(?:or|and|ou|e|y|o|u|and/or|e/ou|y/o)\b)\s*"
@@ -101,22 +113,32 @@ SEVERAL = re.compile(
     r"[(*\"']*(?:(?:the |a |la )?(?:option |opcao |opcion |alternativa |letra )?|a |la )[A-D](?![\w'])"
 )
 NOT = _compile(
-    r"(?:\b(?:not|cannot|never|nao|nunca|if|whether|(?<!no )doubt|neither|nem|ni|unless|avoid|against|jamas|rule out|reject"
+    r"(?:\b(?:not|cannot|never|nao|nunca|if|whether|(?<!no )doubt|neither|nem|ni|unless|avoid|against|jamas"
+    r"|rule out|reject"
     r"|(?<!, )no(?! (?:doubt|question|hay duda)))|n't|(?<!-)\b(?:se|si))\s+(?:[\w'-]+\s+){0,4}$"
-    r"|\b(?:wrong|incorrect|worst|least|second|first|previous|earlier|discarded|eliminated|excluded|pior|peor|menos|segunda"
-    r"|primeira|primera) (?:best |correct |right |likely |possible )?$|\b(?:says|said|claims|claimed|diz|disse|dice|dijo)\b"
+    r"|\b(?:wrong|incorrect|worst|least|second|first|previous|earlier|discarded|eliminated|excluded|pior|peor"
+    r"|menos|segunda"
+    r"|primeira|primera) (?:best |correct |right |likely |possible )?$|\b(?:says|said|claims|claimed|diz|disse"
+    r"|dice|dijo)\b"
 )
 REJECTED = _compile(
-    r"[\s)*_:\"'-]{0,4}(?:(?:is|are|was|would be|e|é|es|esta|seria)\s)?(?:not|never|wrong|incorrect\w*|incorret\w*|errad[oa]"
+    r"[\s)*_:\"'-]{0,4}(?:(?:is|are|was|would be|e|é|es|esta|seria)\s)?(?:not|never|wrong|incorrect\w*"
+    r"|incorret\w*|errad[oa]"
     r"|fals[ao]|nao|no|isn't|mala|too|descartad[ao]|ruled out)\b"
 )
-CONDITION = _compile(r"(?:^|[,:(]\s?)\W{0,3}(?:(?:and|but|e|mas|y|pero|even|only) )?(?:if|unless|se|si|caso|assuming|a menos)\s(.*)$")
+CONDITION = _compile(
+    r"(?:^|[,:(]\s?)\W{0,3}(?:(?:and|but|e|mas|y|pero|even|only) )?(?:if|unless|se|si|caso|assuming|a menos)\s(.*)$"
+)
 HAVING_TO = _compile(
-    r"(?:i|we)(?: had| have|'m forced| am forced|'m| am| must| were)\b(?:.{0,12}\b(?:to|choose|pick|not mistaken|right))|forced"
+    r"(?:i|we)(?: had| have|'m forced| am forced|'m| am| must| were)\b(?:.{0,12}\b(?:to|choose|pick"
+    r"|not mistaken|right))|forced"
     r"|(?:eu )?(?:tiver|tivesse|for |fosse |precisasse|precisar|devo|tenho)\b.{0,25}|nao me engano|no me equivoco"
     r"|(?:yo )?(?:tuviera|tuviese|tengo|debo|hubiera|fuera)\b.{0,25}"
 )
-ONLY_IF = _compile(r"\W{0,4}\s(?:but only |only |so |somente |apenas |solo )?(?:if|unless|provided|se|si|caso|desde que|a menos|siempre que|assuming)\b")
+ONLY_IF = _compile(
+    r"\W{0,4}\s(?:but only |only |so |somente |apenas |solo )?(?:if|unless|provided|se|si|caso|desde que"
+    r"|a menos|siempre que|assuming)\b"
+)
 WOULD = _compile(r"\b(?:would be|seria)\b")
 BUT = _compile(
     r"[^.!?\n]{0,80}?(?:\b(?:but|pero|except|however|porem|though)|, mas)\b"
@@ -124,21 +146,26 @@ BUT = _compile(
 )
 OTHERS = _compile(
     r"\b(?:many|some|most|others?|people|one|you|they|someone|muitos|alguns|outros|muchos|algunos|otros|alguien|alguem)"
-    r"(?: \w{1,12}){0,3} (?:think|say|argue|choose|pick|believe|assume|claim|answer|diz|dir|pens|ach|escolh|dec|dic|eleg|elig|crey|cre)\w*"
-    r"|\b(?:many|some|most|others|people|someone|muitos|alguns|muchos|algunos)(?: \w{1,12}){0,2} (?:would|might|could|can|may) $"
+    r"(?: \w{1,12}){0,3} (?:think|say|argue|choose|pick|believe|assume|claim|answer|diz|dir|pens|ach|escolh|dec"
+    r"|dic|eleg|elig|crey|cre)\w*"
+    r"|\b(?:many|some|most|others|people|someone|muitos|alguns|muchos|algunos)(?: \w{1,12}){0,2} (?:would|might"
+    r"|could|can|may) $"
     r"|\b(?:at first|initially|a prime(?:i)?ra vista|inicialmente|al principio|a principio|tempting|tentador)\b"
 )
 ON_THE_OTHER_HAND = _compile(r"(?:, |; |\b)(?:but|however|yet|porem|pero|sin embargo)\b|, mas\b")
 FORMAT = _compile(r"\b(?:reply|respond|responda|responde|conteste|example|exemplo|ejemplo)\b")
 NONE = _compile(
-    r"\bnone of (?:these|them|the above|the options|the alternatives|[A-D],)|\bnenhuma d(?:as|elas)\b|\bninguna de (?:las|ellas)\b"
+    r"\bnone of (?:these|them|the above|the options|the alternatives|[A-D],)|\bnenhuma d(?:as|elas)\b"
+    r"|\bninguna de (?:las|ellas)\b"
     r"|\b(?:all|both) of (?:them|these|the above)\b|\b(?:todas|ambas) as\b|\btodas las\b"
 )
 _ERROR = (
-    r"\b(?:misread|mistake|mistaken|i was wrong|correction|let me correct|i correct|scratch that|retract|on second thought"
+    r"\b(?:misread|mistake|mistaken|i was wrong|correction|let me correct|i correct|scratch that|retract"
+    r"|on second thought"
     r"|change my (?:mind|answer)|(?:that|this)(?:'s| is) (?:not right|not correct|wrong|incorrect|a mistake)"
     r"|(?:that|this) isn't right|li errado|li mal|me enganei|errei|enganei-me|isso (?:esta|é|e) (?:errado|incorreto)"
-    r"|corrigindo|corrijo|correcao|pensando (?:bem|melhor|bien|mejor)|pensandolo|me equivoque|eso (?:esta|es) (?:mal|incorrecto)"
+    r"|corrigindo|corrijo|correcao|pensando (?:bem|melhor|bien|mejor)|pensandolo|me equivoque|eso (?:esta"
+    r"|es) (?:mal|incorrecto)"
     r"|eso no es|correccion|mudo (?:de|a|minha)|cambio (?:de|mi)|lei mal|leido mal|retiro"
     r"|i can(?:not|'t) (?:tell|decide|choose|pick)|nao (?:consigo|sei) (?:decidir|escolher|dizer)"
     r"|no (?:puedo|consigo|se) (?:decidir|elegir|decir|cual))\b"
@@ -150,7 +177,8 @@ _INTERJECTION = (
 TAKEN_BACK = _compile(rf"{_ERROR}|{_INTERJECTION}")
 MAYBE = _compile(
     r"\b(?:could|might|may|should|pode|poderia|puede|podria|seria|talvez|quiza|quizas|tal vez|maybe|perhaps|or is it)"
-    rf"(?: also| as well| tambem| tambien)?(?: (?:be|ser|seja|sea))?(?: (?:a|la|the))?(?: (?:{NOUN}))?[ (*\"]{{1,3}}{LETTER}"
+    rf"(?: also| as well| tambem| tambien)?(?: (?:be|ser|seja|sea))?(?: (?:a|la"
+    rf"|the))?(?: (?:{NOUN}))?[ (*\"]{{1,3}}{LETTER}"
 )
 
 # -- an option's text ---------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ from lib.letter_text import words
 from lib.schema import CallClass, Letter
 
 BEFORE = 200  # characters before a cue in which its sentence is sought; longer sentences are cut
+LONGEST = 20_000  # characters; of a longer reply only the beginning and the end are read
 REST = 300  # characters after a letter that are compared with the options' texts
 
 
@@ -63,6 +64,8 @@ def extract(text: str, options: Mapping[str, str] | None = None) -> Choice:
     texts = {letter: words(option) for letter, option in (options or {}).items()}
     if letters := _option_text(plain, texts):
         return _decided("option text", letters)
+    if len(plain) > LONGEST:
+        plain = plain[: LONGEST // 2] + "\n" + plain[-LONGEST // 2 :]
     if cues.NONE.search(plain):
         return Choice(None, "unparseable", "none of them")
     plain = cues.ECHO.sub(" ", plain)
@@ -105,8 +108,7 @@ def _option_text(plain: str, texts: Mapping[str, list[str]]) -> list[str]:
     """
     if not texts:
         return []
-    head = plain[: max(map(len, (" ".join(text) for text in texts.values()))) * 3 + BEFORE]
-    if len(head) < len(plain):
+    if len(plain) > 3 * max(sum(map(len, text)) for text in texts.values()) + BEFORE:
         return []  # longer than any option's text
     for said in (words(plain), words(cues.LEAD.sub("", plain, count=1))):
         exact = [letter for letter, text in texts.items() if said and said == text]
@@ -124,17 +126,16 @@ def _option_text(plain: str, texts: Mapping[str, list[str]]) -> list[str]:
 
 def _json(plain: str, texts: Mapping[str, list[str]]) -> Iterator[Found]:
     """The letters that JSON gives; "?" where another of its values is another option's text."""
+    values = [words(found[1]) for found in cues.JSON_TEXT.finditer(plain)] if texts else []
+    others = {letter for letter, text in texts.items() if text and text in values}
     for match in cues.JSON.finditer(plain):
-        letter = match[1].upper()
-        values = [words(found[1]) for found in cues.JSON_TEXT.finditer(plain)] if texts else []
-        sentence = re.split(r"[.!?\n;]", plain[max(0, match.start() - BEFORE) : match.start()])[-1]
-        if cues.FORMAT.search(sentence):
+        letter, (start, end) = match[1].upper(), match.span(1)
+        if cues.FORMAT.search(_sentence(plain, match.start())):
             continue
-        other = any(value and value in values for name, value in texts.items() if name != letter)
-        after = plain[match.end(1) : match.end(1) + REST].split('"', 1)[0]
-        clash = (other and texts.get(letter) not in values) or _contradicts(letter, after, texts)
-        clash = clash or cues.SEVERAL.match(after) or not (cues.AFTER.match(after) or _says_own(letter, after, texts))
-        yield Found("?" if clash else letter, match.start(1), match.end(1))
+        rest = plain[end : end + REST].split('"', 1)[0]
+        own = _says_own(letter, rest, texts)
+        clash = (others and letter not in others) or _contradicts(letter, rest, texts) or cues.SEVERAL.match(rest)
+        yield Found("?" if clash or not (own or cues.AFTER.match(rest)) else letter, start, end)
 
 
 def _accepted(plain: str, texts: Mapping[str, list[str]], *patterns: re.Pattern[str]) -> Iterator[Found]:
@@ -164,7 +165,7 @@ def _is_not_a_choice(plain: str, match: re.Match[str], found: Found) -> bool:
         return True  # "Choose the correct answer:" above a list of options
     if found.letter == "a" and not _is_marked(plain, match, found):
         return True
-    sentence = re.split(r"[.!?\n;]", plain[max(0, match.start() - BEFORE) : match.start()])[-1]
+    sentence = _sentence(plain, match.start())
     clause, rest = re.split("[,:]", sentence)[-1], plain[found.end : found.end + REST]
     condition = cues.CONDITION.search(sentence)
     return bool(
@@ -178,6 +179,11 @@ def _is_not_a_choice(plain: str, match: re.Match[str], found: Found) -> bool:
         or (match.re is cues.WEAK and match["only"] is not None and not match["lean"])
         or (match.re is cues.CUED and match["first"] and not cues.FIRST_PERSON.search(sentence))
     )
+
+
+def _sentence(plain: str, end: int) -> str:
+    """What stands before a cue in its sentence."""
+    return re.split(r"[.!?\n;]", plain[max(0, end - BEFORE) : end])[-1]
 
 
 def _own_lines(plain: str) -> Iterator[Found]:
