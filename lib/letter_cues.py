@@ -18,7 +18,7 @@ LETTER = r"(?<![\w-])(?<!\w')([A-D])(?![\w+#])(?!'\w)(?!-\w)"  # the letter is a
 
 # -- a reply or a line that is nothing but one letter --------------------------------------------
 _LEFT, _RIGHT = r"[\s\"'`*_().,;:!¡¿\[\]{}<>#=|/\\•·-]*", r"[\s\"'`*_().,;:!\]}>|/\\]*"
-BARE = re.compile(rf"{_LEFT}([A-Da-d])(?:{_RIGHT}|\s*[.-]*\s*)")
+BARE = re.compile(rf"{_LEFT}([A-Da-d])(?:{_RIGHT}|\s[.-]{{1,3}}\s?)")
 
 # -- JSON ---------------------------------------------------------------------------------------
 _KEYS = r"answer|letter|choice|option|selection|selected|resposta|letra|opcao|alternativa|escolha|respuesta|opcion"
@@ -31,9 +31,10 @@ SEP = r"[\s:=*_\"'`(\[>-]{0,12}"  # what may stand between a cue and its letter
 NOUN = r"option|letter|choice|alternative|alternativa|opcao|letra|opcion"
 _GOOD = r"correct|right|best|correta|certa|correcta|melhor|mejor|adequada|adecuada|recomendada|apropriada|apropiada"
 _BE = r"is|be|e|é|es|seria|sera|sea|seja|ser"
-_HERE = r"here|aqui|to (?:this|the|your) question|(?:d|n)esta (?:questao|pergunta)|a esta pregunta|(?:in|for) this case|neste caso"
+_HERE = r"here|aqui|to (?:this|the|your) question|(?:d|n)esta (?:questao|pergunta)|a esta pregunta"
+_HERE += r"|(?:in|for) this case|neste caso|en este caso"
 _FILL = (
-    rf"(?: (?:{_HERE}|en este caso)\b)?(?:{SEP}\b(?:final|{_GOOD}|would|must|should|has to|deve|debe|(?:mais|mas"
+    rf"(?: (?:{_HERE})\b)?(?:{SEP}\b(?:final|{_GOOD}|would|must|should|has to|deve|debe|(?:mais|mas"
     rf"|most) \w{{1,20}}|{_BE}|que)\b){{0,6}}"
     rf"(?:{SEP}\b(?:a|la|the|na|pela|por la|for)\b)?(?:{SEP}\b(?:answer|{NOUN})\b)?(?:{SEP}\b(?:{_GOOD}|is|é|es"
     rf"|seria|would be)\b){{0,2}}"
@@ -56,7 +57,10 @@ _I_CHOOSE = (  # "escolho", "elegiría", "me quedo con": the verb's ending is th
     r"|[aei]?ria)(?: con| com|-me)?"
     r"|elij[oa]|elegi(?:ria)?|prefiero|prefiro|prefer[ei]ria|recomiendo|diria"
 )
-CUED = _compile(rf"(?<!\w)(?:{_NAMES}|(?P<first>{_CHOOSING})|{_I_CHOOSE}){_FILL}{SEP}{{{{0,3}}{SEP}{LETTER}")
+CUED = _compile(
+    rf"(?<!\w)(?:{_NAMES}|(?P<first>{_CHOOSING})|{_I_CHOOSE})(?: \([^()\n]{{1,40}}\))?"
+    rf"{_FILL}{SEP}{{{{0,3}}{SEP}{LETTER}"
+)
 FIRST_PERSON = _compile(
     r"(?:(?:\b(?:i|we)(?:'d|'ll|'m)?|\blet's|\blet me)(?: \w{1,12}){0,3}|^|[:;!]|\b(?:so|therefore|thus|to)),?\W{0,3}$"
 )
@@ -98,8 +102,8 @@ LINE = re.compile(
 
 # -- what takes a letter back -----------------------------------------------------------------------
 AFTER = _compile(  # where a choice ends
-    r"[\"'`*_)\]}.,:;!]+(?=\s|$)|\s*$|\s*\n|\s+[(-]|\s+(?:because|since|porque|pois|ya que|as it|given|dado que"
-    r"|for|due to|por|pel[oa]|debido|devido|para)\b",
+    r"[\"'`*_)\]}>.,:;!]+(?=\s|$)|\s*$|\s*\n|\s+[(-]|\s+(?:because|since|porque|pois|ya que|as it|given|dado que"
+    r"|for|due to|por|pel[oa]|debido|devido|para|over|rather than|instead of|and not|em vez|en vez|ao inves)\b",
     re.I | re.M,
 )
 ENDS = _compile(
@@ -111,9 +115,11 @@ SEVERAL = re.compile(
     r"[\s)*\"']*(?:,|/|&|\+|(?:, ?)?\b(?:or|and|ou|e|y|o|u|and/or|e/ou|y/o)\b)\s*"
     r"(?:(?:maybe|perhaps|possibly|even|talvez|quiza|quizas|tal vez|both|also|tambem|tambien)\s)?"
     r"[(*\"']*(?:(?:the |a |la )?(?:option |opcao |opcion |alternativa |letra )?|a |la )[A-D](?![\w'])"
+    r"|[\s)]*(?:,|/|&|\b(?:or|and|ou|e|y|o)\b)\s*\(?[a-d]\)"
 )
 NOT = _compile(
-    r"(?:\b(?:not|cannot|never|nao|nunca|if|whether|(?<!no )doubt|neither|nem|ni|unless|avoid|against|jamas"
+    r"(?:\b(?:not|cannot|never|nao|nunca|if|whether|(?<!no )doubt|neither|nobody|no one|ninguem|nadie"
+    r"|nem|ni|unless|avoid|against|jamas"
     r"|rule out|reject"
     r"|(?<!, )no(?! (?:doubt|question|hay duda)))|n't|(?<!-)\b(?:se|si))\s+(?:[\w'-]+\s+){0,4}$"
     r"|\b(?:wrong|incorrect|worst|least|second|first|previous|earlier|discarded|eliminated|excluded|pior|peor"
@@ -175,10 +181,14 @@ _INTERJECTION = (
     r"|en realidad|desculpe|desculpa|perdao|perdon|peraí|perai|ou melhor|o mejor dicho|or rather|alias)\b"
 )
 TAKEN_BACK = _compile(rf"{_ERROR}|{_INTERJECTION}")
-MAYBE = _compile(
-    r"\b(?:could|might|may|should|pode|poderia|puede|podria|seria|talvez|quiza|quizas|tal vez|maybe|perhaps|or is it)"
-    rf"(?: also| as well| tambem| tambien)?(?: (?:be|ser|seja|sea))?(?: (?:a|la"
-    rf"|the))?(?: (?:{NOUN}))?[ (*\"]{{1,3}}{LETTER}"
+_POSSIBLY = (
+    r"could|might|may|should|pode|poderia|puede|podria|seria|talvez|quiza|quizas|tal vez|maybe|perhaps|or is it"
+    r"|also|tambem|tambien"
+)
+OTHER = _compile(  # a letter that might be the choice as well
+    rf"\b(?:{_POSSIBLY})(?: also| as well| tambem| tambien)?(?: (?:be|ser|seja|sea))?(?: (?:a|la|the))?(?: (?:{NOUN}))?"
+    rf"[ (*\"]{{1,3}}{LETTER}"
+    rf"|{LETTER}\)? (?:(?:is|e|é|es|could be|would be|pode ser|seria) )?(?:also|tambem|tambien|equally)\b"
 )
 
 # -- an option's text ---------------------------------------------------------------------------------
@@ -191,5 +201,6 @@ TEXT_THEN_LETTER = re.compile(r"\W{1,3}\(?([A-D])[).\s*\]]{0,4}$")
 ECHO = re.compile(r"[(\[]\s?A\s?[,/|]\s?B\s?[,/|]\s?C\s?[,/|]?\s?(?:(?:or|and|ou|e|o|y|u)\s)?D\s?[)\]]")
 REPEATED = re.compile(rf"{_LEFT}([A-D])(?:[\s,.]{{1,3}}\1)+{_RIGHT}")
 LISTED = re.compile(r"(?<!\w)(?<!\boption )(?<!\bthan )(?<!\bunlike )([A-D])(?:\)|[.:] (?=[A-Z]))")
+EMPHASIS = re.compile(r"(?<!\w)_{1,2}([A-Da-d])_{1,2}(?!\w)")
 PARENTHESIS = re.compile(r"\([^()]{0,200}\)")
 INITIALS = re.compile(r"\s?[A-Z]\.")

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from lib import letter_cues as cues
 from lib.letter_text import plain as plain_text
 from lib.letter_text import words
-from lib.schema import CallClass, Letter
+from lib.schema import LETTERS, CallClass, Letter
 
 BEFORE = 200  # characters before a cue in which its sentence is sought; longer sentences are cut
 LONGEST = 20_000  # characters; of a longer reply only the beginning and the end are read
@@ -68,7 +68,7 @@ def extract(text: str, options: Mapping[str, str] | None = None) -> Choice:
         plain = plain[: LONGEST // 2] + "\n" + plain[-LONGEST // 2 :]
     if cues.NONE.search(plain):
         return Choice(None, "unparseable", "none of them")
-    plain = cues.ECHO.sub(" ", plain)
+    plain = cues.EMPHASIS.sub(r"*\1*", cues.ECHO.sub(" ", plain))
     for cue, founds in (
         ("json", _json(plain, texts)),
         ("answer", _accepted(plain, texts, cues.CUED, cues.IS_RIGHT)),
@@ -93,7 +93,8 @@ def _last_word(plain: str, places: list[Found]) -> list[str]:
     last = places[-1]
     if cues.TAKEN_BACK.search(plain, last.end):
         return ["?"]
-    if any(found[1].upper() != last.letter.upper() for found in cues.MAYBE.finditer(plain, last.end)):
+    others = {found[found.lastindex or 1] for found in cues.OTHER.finditer(plain, last.end)}
+    if others & {*LETTERS} - {last.letter.upper()}:
         return ["?"]
     if len({place.letter.upper() for place in places}) > 1:
         back = max((found.start() for found in cues.TAKEN_BACK.finditer(plain, 0, last.start)), default=-1)
@@ -166,10 +167,12 @@ def _is_not_a_choice(plain: str, match: re.Match[str], found: Found) -> bool:
     if found.letter == "a" and not _is_marked(plain, match, found):
         return True
     sentence = _sentence(plain, match.start())
+    quoted = sentence[-1:] in ("'", '"') and sentence.strip(" '\"") and plain[found.end : found.end + 1] == sentence[-1]
     clause, rest = re.split("[,:]", sentence)[-1], plain[found.end : found.end + REST]
     condition = cues.CONDITION.search(sentence)
     return bool(
-        cues.NOT.search(clause)
+        quoted
+        or cues.NOT.search(clause)
         or (condition and not cues.HAVING_TO.match(condition[1]))
         or cues.FORMAT.search(sentence)
         or cues.OTHERS.search(cues.ON_THE_OTHER_HAND.split(sentence)[-1])
@@ -220,7 +223,7 @@ def _contradicts(letter: str, rest: str, texts: Mapping[str, list[str]]) -> bool
     def shared(text: list[str]) -> float:
         """How many words are the same: 0 unless one is the beginning of the other."""
         number = min(len(said), len(text))
-        if not number or said[:number] != text[:number] or (number == 1 and len(text) > 1):
+        if not number or said[:number] != text[:number] or (number == 1 and len(text) > 1 and len(text[0]) < 4):
             return 0
         return number + (said == text) / 2
 
