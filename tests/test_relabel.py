@@ -24,9 +24,7 @@ def test_each_line_becomes_its_choice():
     assert found == [
         {"letter": "B", "class": "letter", "cue": "answer"},
         {"letter": "A", "class": "letter", "cue": "option text"},
-        {"letter": None, "class": "unparseable", "cue": "answer: several"}
-        if found[2]["cue"] != "none"
-        else {"letter": None, "class": "unparseable", "cue": "none"},
+        {"letter": None, "class": "unparseable", "cue": "none"},
     ]
 
 
@@ -77,7 +75,7 @@ def test_the_verb_reads_files_or_standard_input(tmp_path, monkeypatch, capsys):
 
 
 def test_five_thousand_lines_take_less_than_five_seconds_of_processor_time():
-    """Measured: 100,000 lines in about 8 s on one core."""
+    """Measured: 93 microseconds a line, so 100,000 lines in about 9 s on one core."""
     texts = ["B", "The answer is (B).", "Option A was replaced in 2.0, so the material says nothing.\n\nResposta: D"]
     options = {"A": "Redis", "B": "A file on disk", "C": "PostgreSQL", "D": "Insufficient information"}
     lines = [json.dumps({"text": texts[n % 3], "options": options}).encode() for n in range(5000)]
