@@ -233,7 +233,7 @@ def _contradicts(letter: str, rest: str, texts: Mapping[str, list[str]]) -> bool
 
 def _says_own(letter: str, rest: str, texts: Mapping[str, list[str]]) -> bool:
     """Whether the letter's own text follows it."""
-    said, own = words(rest.split("\n", 1)[0]), texts.get(letter.upper())
+    said, own = words(rest.split("\n", 1)[0]), texts.get(letter.upper(), [])
     return bool(own) and said[: len(own)] == own
 
 
