@@ -74,6 +74,9 @@ def _parser() -> argparse.ArgumentParser:
     verb("verify", _verify, "whether everything frozen and sealed still holds")
     draft = verb("draft", _draft, "let a model draft cards and questions, all verified: false")
     draft.add_argument("--model", default="large", help="the role in study.toml that drafts (default: large)")
+    again = verbs.add_parser("letters", help="which letter each reply of JSON lines chose, by the rules of today")
+    again.set_defaults(verb=_letters)
+    again.add_argument("files", nargs="*", type=Path, metavar="FILE", help="JSON lines (default: standard input)")
     smoke = verbs.add_parser("smoke", help="ask the real 0.5B model a handful of questions, end to end")
     smoke.set_defaults(verb=_smoke)
     return parser
@@ -253,6 +256,18 @@ def _draft(arguments: argparse.Namespace) -> int:
         made = draft.draft(study, lake.load(study.lake, near=study.folder), model)
     print(f"{made.cards} cards, {made.questions} questions, {made.dropped} dropped; all verified: false")
     return 0
+
+
+def _letters(arguments: argparse.Namespace) -> int:
+    from lib import relabel
+
+    faulty = 0
+    for path in arguments.files:
+        with path.open("rb") as lines:
+            faulty += relabel.relabel(lines, sys.stdout, sys.stderr, name=str(path))
+    if not arguments.files:
+        faulty = relabel.relabel(sys.stdin.buffer, sys.stdout, sys.stderr, name="stdin")
+    return 2 if faulty else 0
 
 
 def _smoke(arguments: argparse.Namespace) -> int:
