@@ -123,8 +123,9 @@ class Ledger:
             if self._slots is None:
                 self._slots = inflight.InFlight(self.path)
                 _sync_folder(self.path.parent)
-            self._begun.add(_attempt(row))
         self._slots.begin(row, slot=slot)
+        with self._writing:
+            self._begun.add(_attempt(row))
 
     def append(self, *calls: Call) -> None:
         """Write rows, all or none; when this returns they are on the disk. One sync serves them all.
