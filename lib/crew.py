@@ -60,7 +60,7 @@ class Crew(Generic[Tag, Result]):
         while not self._ended:
             self._bell.wait()
             self._bell.clear()
-        return [(tag, result) for tag, result, _ in list(self._ended)]
+        return [self._ended[number][:2] for number in range(len(self._ended))]  # workers append meanwhile
 
     def clear(self, count: int) -> None:
         """The first so many results have been dealt with."""

@@ -88,7 +88,7 @@ class Ledger:
         self.done = Done(self.path)
         self._failed: Counter[str] = Counter()
         self._size = 0
-        self._writing = threading.Lock()
+        self._writing, self._beginning = threading.Lock(), threading.Lock()
         self._slots: inflight.InFlight | None = None
         self._begun: set[tuple[str, int, str]] = set()
         self._file: int | None = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
@@ -117,14 +117,14 @@ class Ledger:
             LedgerError: the ledger is closed.
             OSError: it could not be written; nothing must be asked then.
         """
-        with self._writing:
+        with self._beginning:  # not the lock of `append`, which is held while the disk syncs
             if self._file is None:
                 raise LedgerError(f"{self.path}: closed")
             if self._slots is None:
                 self._slots = inflight.InFlight(self.path)
                 _sync_folder(self.path.parent)
-            self._begun.add(_attempt(row))
         self._slots.begin(row, slot=slot)
+        self._begun.add(_attempt(row))
 
     def append(self, *calls: Call) -> None:
         """Write rows, all or none; when this returns they are on the disk. One sync serves them all.

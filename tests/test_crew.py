@@ -68,14 +68,13 @@ def test_an_inline_job_is_done_in_place_and_its_error_is_raised_there():
 
 def test_dismissed_workers_finish_what_was_begun_and_go():
     crew: Crew[int, int] = Crew()
-    before = threading.active_count()
+    before = set(threading.enumerate())
     for number in range(4):
         crew.start(number, lambda slot: time.sleep(0.01) or slot)
+    workers = set(threading.enumerate()) - before
     crew.dismiss()
     while crew.busy:
         crew.clear(len(crew.ended()))
-    for _ in range(500):
-        if threading.active_count() == before:
-            break
-        time.sleep(0.01)
-    assert threading.active_count() == before
+    for worker in workers:
+        worker.join(timeout=30)
+    assert len(workers) == 4 and not any(worker.is_alive() for worker in workers)

@@ -347,7 +347,7 @@ def test_killed_at_any_moment_it_loses_nothing_that_was_accepted(path):
             os.kill(writer, signal.SIGKILL)
             while (said := forks.stdout.readline()) != "end\n":
                 accepted = int(said)
-            rows = ledger.read(path, report=lambda note: None)
+            rows = ledger.read(path, report=lambda note: None) if path.exists() else []
             assert [row.call for row in rows] == [made(number).call for number in range(len(rows))]
             assert len(rows) > accepted
     assert accepted >= 19, "half of the writers were killed while they wrote"
