@@ -71,13 +71,19 @@ class Sampling(_Row):
 
 @dataclass(frozen=True)
 class Model(_Row):
-    """A role's model: which provider serves it, under what name, and whose list price it is given."""
+    """A role's model: which provider serves it, under what name, and whose list price it is given.
+
+    `cache_ttl` is how long Anthropic keeps a shared prefix (an hour costs more to write); `ledgers` is
+    the glob, from the repository's root, of what the provider "replay" answers from.
+    """
 
     provider: str
     model: str
     price_as: str | None = None
     base_url: str | None = None
     context_window: Positive = 32768
+    cache_ttl: Literal["5m", "1h"] | None = None
+    ledgers: str | None = None
 
     @property
     def priced_as(self) -> str:

@@ -130,6 +130,11 @@ class Prices:
         return cost * price.batch_factor if batch and not nominal else cost
 
 
+def batched(provider: str) -> bool:
+    """Whether a row's provider, such as "anthropic-batch", is a batch interface, which has the batch factor."""
+    return provider.endswith("-batch")
+
+
 def load(path: Path = paths.PRICES) -> Prices:
     """The price list of a file.
 

@@ -25,7 +25,7 @@ from lib.run import Cell
 from lib.schema import Call, Question, sha256
 
 PILOT_KS = (3, 5, 10, 15)
-FREE = {"local", "stub", "gate", "replay"}  # providers that send no bill
+FREE = {"local", "stub", "STUB", "gate", "replay"}  # providers that send no bill
 BYTES_PER_TOKEN = 2.5  # a low guess, so that estimates are high
 
 
@@ -73,8 +73,11 @@ def record(
     frozen_sha256: str | None,
     progress: Callable[[Call | None], None] = lambda call: None,
     opener: Callable[..., models.Model] = models.open_model,
+    roles: Sequence[str] = (),
 ) -> dict[str, str]:
     """Ask every cell that the ledger of run `name` lacks; returns the arms that were not run, with reasons.
+
+    `roles` are named in run.json although none of these cells asks them (batches do).
 
     Raises:
         BudgetReached: before a paid call that could exceed the study's `max_cost_usd`.
@@ -85,7 +88,7 @@ def record(
     with contextlib.ExitStack() as stack:
         ledger = stack.enter_context(Ledger(folder / "calls.jsonl"))
         opened: dict[str, models.Model | models.NotAvailable] = {}
-        for role in dict.fromkeys(study.arms[cell.arm].model for cell in cells):
+        for role in dict.fromkeys([*(study.arms[cell.arm].model for cell in cells), *roles]):
             try:
                 opened[role] = stack.enter_context(opener(study.models[role]))
             except models.NotAvailable as reason:
@@ -109,10 +112,11 @@ def _within_budget(calls: Iterator[Call | None], study: config.Study) -> Iterato
     by_name = {model.model: model for model in study.models.values()}
     for call in calls:
         yield call
-        if call is None or call.provider in FREE or call.model is None:
+        if call is None or call.provider in FREE or call.model is None or call.replay_of:
             continue
         day = datetime.date.fromisoformat(call.started_at[:10])
-        spent += listed.cost_usd(call, priced_as=by_name[call.model].priced_as, on=day, nominal=False)
+        as_ = by_name[call.model].priced_as
+        spent += listed.cost_usd(call, priced_as=as_, on=day, nominal=False, batch=prices.batched(call.provider))
         if study.max_cost_usd is not None and spent >= study.max_cost_usd:
             raise BudgetReached(f"spent {spent:.4f} USD of max_cost_usd = {study.max_cost_usd}")
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from lib import arms, letters, models, questions
 from lib.arms import Material
 from lib.ledger import Ledger, refusal
-from lib.schema import Call, CallError, Prompt, Question, call_id, prompt_sha256, sha256
+from lib.schema import Call, CallError, Prompt, Question, call_id, call_seed, prompt_sha256
 
 ATTEMPTS = 4  # of one call, when its errors are retryable
 FIRST_WAIT_S = 2.0  # doubled at each further attempt, with jitter
@@ -80,7 +80,8 @@ def sampling_seed(cell: Cell, attempt: int, material: Material) -> int:
     One seed per sample would draw the same noise for every question, and one per call would repeat
     an empty reply for ever.
     """
-    return int(sha256(f"{material.study.seed}:{cell.arm}:{cell.question.id}:{cell.sample}:{attempt}")[:8], 16)
+    seed = material.study.seed
+    return call_seed(study_seed=seed, arm=cell.arm, question=cell.question.id, sample=cell.sample, attempt=attempt)
 
 
 def prompt_of(cell: Cell, material: Material) -> Prompt | None:
@@ -177,14 +178,14 @@ def _ask(
             continue
         row = _row(cell, call, run, model, started, attempt, prompt, reply=reply, error=refusal(reply, model.name))
         if not row.error:
-            return _read(row, cell, material)
+            return read(row, cell, material)
         if attempt == ATTEMPTS:
             return row
         ledger.append(row)
     raise AssertionError("the last attempt returns")
 
 
-def _read(row: Call, cell: Cell, material: Material) -> Call:
+def read(row: Call, cell: Cell, material: Material) -> Call:
     """The row with the letter that its text chose."""
     sampling = material.study.sampling
     shown = arms.shown(cell.question, cell.sample, material)
@@ -230,6 +231,7 @@ def _row(
         letter=None,
         class_=None,
         reported_cost_usd=reply.reported_cost_usd if reply else None,
+        replay_of=reply.replay_of if reply else None,
         error=error,
     )
 

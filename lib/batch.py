@@ -1,0 +1,125 @@
+"""A whole run through a batch interface: half the price, an answer within a day, nothing sent twice.
+
+Plan as `lib/run.py`, rows as in any ledger but with the provider "anthropic-batch", whose price has
+the batch factor. Each batch is in the journal (`lib/batch_journal.py`) before it is sent, so that
+after a crash, Ctrl-C or a lost connection the next call of `run` looks for it at the provider
+instead of sending it again. Results are matched by custom id, which is the id of the call. What a
+batch did not answer (expired, cancelled, errors) is a row with its reason, asked again by the next run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from lib import config, models, prices, record
+from lib import run as run_
+from lib.arms import Material
+from lib.batch_journal import Journal
+from lib.batch_work import Say, Work
+from lib.ledger import Ledger
+from lib.models.message_batches import Batches
+from lib.prices import Tokens
+from lib.run import Cell
+from lib.schema import Prompt, prompt_sha256
+
+
+class Outcome(NamedTuple):
+    """What a run through batches gave: rows by class or error kind, arms that were not run with reasons, strays."""
+
+    rows: Counter[str]
+    not_run: dict[str, str]
+    strays: int  # results with a custom id that is not ours, or given twice
+
+
+def run(
+    material: Material,
+    cells: Sequence[Cell],
+    *,
+    name: str,
+    frozen_sha256: str | None,
+    opener: Callable[..., models.Model] = models.open_model,
+    say: Say = lambda text: None,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Outcome:
+    """Submit what run `name` lacks, wait, and write every result to its ledger; picks up what an earlier run sent.
+
+    Raises:
+        BudgetReached: the batches could cost more than `max_cost_usd`; nothing was sent.
+        BatchError: the fate of a batch is not known yet; run again later.
+        ModelError: a batch was refused.
+    """
+
+    study = material.study
+    served = {role: model for role, model in study.models.items() if model.provider == "anthropic"}
+
+    def only_batches(model: config.Model) -> models.Model:
+        if model.provider != "anthropic":
+            raise models.NotAvailable(f"the provider {model.provider} has no batches: run this arm without --batch")
+        found = opener(model)
+        found.details["interface"] = "Message Batches"
+        return found
+
+    def fill(some: Sequence[Cell], roles: Sequence[str] = ()) -> dict[str, str]:
+        """Rows that need no call, and run.json: the gate's own answers, repeated answers, arms that were not run."""
+        return record.record(
+            material, some, name=name, frozen_sha256=frozen_sha256, opener=only_batches, roles=roles
+        )
+
+    def role(cell: Cell) -> str:
+        return study.arms[cell.arm].model
+
+    asked = list(dict.fromkeys(role(cell) for cell in cells))
+    not_run = fill([c for c in cells if role(c) not in served or run_.prompt_of(c, material) is None], asked)
+    rows: Counter[str] = Counter()
+    strays = 0
+    folder = study.path("runs", name)
+    with contextlib.ExitStack() as stack:
+        ledger = stack.enter_context(Ledger(folder / "calls.jsonl"))
+        journal = Journal(folder / "batches.jsonl")
+        for each in (each for each in asked if each in served):
+            mine = [cell for cell in cells if role(cell) == each]
+            try:
+                model: Any = stack.enter_context(opener(study.models[each]))
+            except models.NotAvailable as reason:
+                not_run.update(dict.fromkeys([cell.arm for cell in mine], str(reason)))
+                continue
+            found, stray = Work(material, mine, ledger, journal, Batches(model), name, say, sleep).all()
+            rows, strays = rows + found, strays + stray
+        twins = [cell for cell in cells if _repeats(cell, material, ledger)]
+    return Outcome(rows, not_run | fill(twins), strays)
+
+
+def _repeats(cell: Cell, material: Material, ledger: Ledger) -> bool:
+    """Whether a gated cell has the prompt of an answer that stands in the ledger, which it then repeats."""
+    arm = material.study.arms[cell.arm]
+    prompt = run_.prompt_of(cell, material) if arm.gate else None
+    wanted = (prompt_sha256(prompt), material.study.models[arm.model].model, cell.sample) if prompt else None
+    return any(
+        (call.prompt_sha256, call.model, call.sample) == wanted and call.replay_of is None
+        for call in ledger.done.values()
+    )
+
+
+def estimate_usd(cells: Sequence[Cell], material: Material, *, count: Callable[[config.Model, Prompt], int]) -> float:
+    """What these cells cost at most in batches, their input counted by `count` (one sample a question), nothing cached.
+
+    Raises:
+        PriceError: a model without a price.
+    """
+    listed, today, total = prices.load(), datetime.datetime.now(datetime.UTC).date(), 0.0
+    counted: dict[tuple[str, str], int] = {}
+    for cell in cells:
+        model = material.study.models[material.study.arms[cell.arm].model]
+        prompt = run_.prompt_of(cell, material) if model.provider == "anthropic" else None
+        if prompt is None:
+            continue
+        if (cell.arm, cell.question.id) not in counted:
+            counted[cell.arm, cell.question.id] = count(model, prompt)
+        tokens = Tokens(counted[cell.arm, cell.question.id], output_tokens=material.study.sampling.max_tokens)
+        total += listed.cost_usd(tokens, priced_as=model.priced_as, on=today, nominal=False, batch=True)
+    return total
