@@ -24,7 +24,9 @@ def main(argv: list[str] | None = None) -> int:
         return 130
     except (ValueError, LookupError, OSError, RuntimeError) as fault:
         message = fault.args[0] if isinstance(fault, KeyError) and fault.args else fault
-        print(f"{type(fault).__name__}: {message}", file=sys.stderr)
+        from lib.models import redact
+
+        print(redact(f"{type(fault).__name__}: {message}"), file=sys.stderr)
         return 2
 
 
@@ -52,6 +54,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--questions", nargs="+", metavar="ID", help="only these (default: all test questions)")
     run.add_argument("--exploratory", action="store_true", help="run although the freeze does not hold")
     run.add_argument("--dry-run", action="store_true", help="say what would be asked and at what cost")
+    run.add_argument("--batch", action="store_true", help="through Message Batches: half the price, within a day")
     analyse = verb("analyse", _analyse, "votes, costs and hypotheses from recorded calls; no lake, model or network")
     _language(analyse)
     analyse.add_argument("--calls", metavar="GLOB", help="ledgers to read instead of runs/main-<language>/calls.jsonl")
@@ -64,6 +67,14 @@ def _parser() -> argparse.ArgumentParser:
     verb("verify", _verify, "whether everything frozen and sealed still holds")
     draft = verb("draft", _draft, "let a model draft cards and questions, all verified: false")
     draft.add_argument("--model", default="large", help="the role in study.toml that drafts (default: large)")
+    verb("export-inspect", _export_inspect, "write a study's calls as logs that `inspect view` opens")
+    probe = verbs.add_parser("price-probe", help="fit a model's price to a few PAID calls' reported costs; asks first")
+    probe.set_defaults(verb=_price_probe)
+    probe.add_argument("model", help="the whole name of a model")
+    probe.add_argument("--provider", default="claude-cli", help="who serves it (default: claude-cli)")
+    probe.add_argument("--base-url", help="of an openai-compatible provider, such as https://openrouter.ai/api/v1")
+    probe.add_argument("--price-as", metavar="MODEL", help="whose list price to compare with (default: its own)")
+    probe.add_argument("--yes", action="store_true", help="do not ask")
     smoke = verbs.add_parser("smoke", help="ask the real 0.5B model a handful of questions, end to end")
     smoke.set_defaults(verb=_smoke)
     return parser
@@ -124,8 +135,9 @@ def _recall(arguments: argparse.Namespace) -> int:
 
 def _pilot(arguments: argparse.Namespace) -> int:
     from lib import config, material, questions, record, run
+    from lib.models import environment
 
-    study = config.load(arguments.study)
+    study = environment.chosen(config.load(arguments.study)).study
     loaded = material.load(study, language=arguments.language)
     asked = [question for question in questions.load(study) if question.pilot]
     for name, varied in record.pilot_materials(loaded).items():
@@ -137,9 +149,12 @@ def _pilot(arguments: argparse.Namespace) -> int:
 
 def _run(arguments: argparse.Namespace) -> int:
     from lib import check, config, freeze, material, questions, record, run
+    from lib.models import environment
 
-    study = config.load(arguments.study)
+    study, changed = environment.chosen(config.load(arguments.study))
     verdict = freeze.verify(arguments.study, statistics=False)
+    if changed:  # other models than the frozen ones
+        verdict = verdict._replace(problems=(*verdict.problems, *changed))
     if verdict.holds and check.report(arguments.study):
         return 1
     if not verdict.holds and not (arguments.exploratory or arguments.dry_run):
@@ -158,13 +173,19 @@ def _run(arguments: argparse.Namespace) -> int:
     print(f"{len(cells)} calls; at most {nominal:.4f} USD nominal, of which {paid:.4f} would be billed ({limit})")
     if arguments.dry_run:
         return 0
-    not_run = record.record(
-        loaded,
-        cells,
-        name=("main" if verdict.holds else "exploratory") + f"-{loaded.language}",
-        frozen_sha256=record.frozen_sha256(study) if verdict.holds else None,
-        progress=_bar("calls", len(cells)),
-    )
+    name = ("main" if verdict.holds else "exploratory") + f"-{loaded.language}"
+    frozen = record.frozen_sha256(study) if verdict.holds else None
+    if arguments.batch:
+        from lib import batch
+
+        done = batch.run(loaded, cells, name=name, frozen_sha256=frozen, say=lambda text: print(text, file=sys.stderr))
+        print(f"batches: {', '.join(f'{n} {what}' for what, n in done.rows.items()) or 'nothing to ask'}")
+        if done.strays:
+            print(f"{done.strays} results were not asked for or given twice, and are left out", file=sys.stderr)
+        not_run = done.not_run
+    else:
+        bar = _bar("calls", len(cells))
+        not_run = record.record(loaded, cells, name=name, frozen_sha256=frozen, progress=bar)
     for arm, why in not_run.items():
         print(f"{arm}: not run: {why}")
     return 0
@@ -213,13 +234,51 @@ def _verify(arguments: argparse.Namespace) -> int:
 
 def _draft(arguments: argparse.Namespace) -> int:
     from lib import config, draft, lake, models
+    from lib.models import environment
 
-    study = config.load(arguments.study)
+    study = environment.chosen(config.load(arguments.study)).study
     if arguments.model not in study.models:
         raise ValueError(f"no role {arguments.model!r} in study.toml; roles: {', '.join(study.models)}")
     with models.open_model(study.models[arguments.model]) as model:
         made = draft.draft(study, lake.load(study.lake, near=study.folder), model)
     print(f"{made.cards} cards, {made.questions} questions, {made.dropped} dropped; all verified: false")
+    return 0
+
+
+def _export_inspect(arguments: argparse.Namespace) -> int:
+    from lib import config, export_inspect
+
+    for log in export_inspect.export(config.load(arguments.study)):
+        bare = f", {log.without_prompt} without a prompt" if log.without_prompt else ""
+        print(f"{log.path}: {log.calls} calls{bare}")
+    print("these files hold third-party text: read them with `inspect view --log-dir`, commit none")
+    return 0
+
+
+def _price_probe(arguments: argparse.Namespace) -> int:
+    import datetime
+    import random
+
+    from lib import config, models, price_probe, prices
+
+    listed, today = prices.load(), datetime.datetime.now(datetime.UTC).date()
+    priced_as = arguments.price_as or arguments.model
+    try:
+        most = f"at most {price_probe.most_usd(listed, priced_as=priced_as, on=today):.4f} USD at the list price"
+    except prices.PriceError as fault:
+        most = f"of unknown cost ({fault})"
+    if arguments.provider in ("anthropic", "local", "stub", "replay"):
+        raise ValueError(f"the provider {arguments.provider} reports no cost: nothing to fit, nothing was asked")
+    print(f"{len(price_probe.CALLS)} paid calls to {arguments.model} through {arguments.provider}, {most}")
+    if not arguments.yes and input("make them? [y/N] ").strip().lower() not in ("y", "yes"):
+        return 1
+    with models.open_model(config.Model(arguments.provider, arguments.model, base_url=arguments.base_url)) as model:
+        replies = price_probe.probe(model, rng=random.Random())
+    print(f"reported: {sum(reply.reported_cost_usd or 0 for reply in replies):.6f} USD")
+    print(f"{'USD per million':<16}{'fitted':>10}{'listed':>10}{'tokens':>10}")
+    for row in price_probe.fit(replies, listed, priced_as=priced_as, on=today):
+        known = "-" if row.listed is None else f"{row.listed:.4f}"
+        print(f"{row.kind:<16}{row.fitted:>10.4f}{known:>10}{row.tokens:>10}")
     return 0
 
 
