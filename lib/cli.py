@@ -248,38 +248,14 @@ def _draft(arguments: argparse.Namespace) -> int:
 def _export_inspect(arguments: argparse.Namespace) -> int:
     from lib import config, export_inspect
 
-    for log in export_inspect.export(config.load(arguments.study)):
-        bare = f", {log.without_prompt} without a prompt" if log.without_prompt else ""
-        print(f"{log.path}: {log.calls} calls{bare}")
-    print("these files hold third-party text: read them with `inspect view --log-dir`, commit none")
-    return 0
+    return export_inspect.report(config.load(arguments.study))
 
 
 def _price_probe(arguments: argparse.Namespace) -> int:
-    import datetime
-    import random
+    from lib import config, price_probe
 
-    from lib import config, models, price_probe, prices
-
-    listed, today = prices.load(), datetime.datetime.now(datetime.UTC).date()
-    priced_as = arguments.price_as or arguments.model
-    try:
-        most = f"at most {price_probe.most_usd(listed, priced_as=priced_as, on=today):.4f} USD at the list price"
-    except prices.PriceError as fault:
-        most = f"of unknown cost ({fault})"
-    if arguments.provider in ("anthropic", "local", "stub", "replay"):
-        raise ValueError(f"the provider {arguments.provider} reports no cost: nothing to fit, nothing was asked")
-    print(f"{len(price_probe.CALLS)} paid calls to {arguments.model} through {arguments.provider}, {most}")
-    if not arguments.yes and input("make them? [y/N] ").strip().lower() not in ("y", "yes"):
-        return 1
-    with models.open_model(config.Model(arguments.provider, arguments.model, base_url=arguments.base_url)) as model:
-        replies = price_probe.probe(model, rng=random.Random())
-    print(f"reported: {sum(reply.reported_cost_usd or 0 for reply in replies):.6f} USD")
-    print(f"{'USD per million':<16}{'fitted':>10}{'listed':>10}{'tokens':>10}")
-    for row in price_probe.fit(replies, listed, priced_as=priced_as, on=today):
-        known = "-" if row.listed is None else f"{row.listed:.4f}"
-        print(f"{row.kind:<16}{row.fitted:>10.4f}{known:>10}{row.tokens:>10}")
-    return 0
+    asked = config.Model(arguments.provider, arguments.model, arguments.price_as, arguments.base_url)
+    return price_probe.report(asked, sure=arguments.yes)
 
 
 def _smoke(arguments: argparse.Namespace) -> int:

@@ -58,6 +58,15 @@ def export(study: Study, *, folder: Path | None = None) -> list[Written]:
     return written
 
 
+def report(study: Study) -> int:
+    """Export and say where the logs are; the exit status."""
+    for log in export(study):
+        bare = f", {log.without_prompt} without a prompt" if log.without_prompt else ""
+        print(f"{log.path}: {log.calls} calls{bare}")
+    print("these files hold third-party text: read them with `inspect view --log-dir FOLDER`, commit none")
+    return 0
+
+
 def write(
     path: Path, pairs: Sequence[tuple[Call, Prompt | None]], *, study: Study, by_id: Mapping[str, Question]
 ) -> None:

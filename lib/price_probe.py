@@ -8,6 +8,7 @@ and OpenRouter do. The original measured its prices this way (lake study, sectio
 
 from __future__ import annotations
 
+import datetime
 import random
 from collections.abc import Sequence
 from datetime import date
@@ -15,6 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lib import config, models
+from lib import prices as prices_
 from lib.models import Model, Reply
 from lib.prices import MILLION, PriceError, Prices, Tokens
 from lib.schema import Prompt
@@ -22,6 +25,7 @@ from lib.schema import Prompt
 KINDS = ("input", "cache_read", "cache_write", "cache_write_1h", "output")  # of lib/prices.py, in the order of Tokens
 # (random words of input, words asked for): from one to the next, now the one grows and now the other.
 CALLS = ((200, 5), (2_000, 5), (200, 120), (4_000, 40), (1_000, 80), (3_000, 10))
+SILENT = ("anthropic", "local", "stub", "replay")  # providers that never report a cost
 TOKENS_PER_WORD = 4.0  # of eight random letters, guessed high: for the estimate before the probe
 
 
@@ -36,6 +40,33 @@ class Fitted(NamedTuple):
     fitted: float
     listed: float | None
     tokens: int
+
+
+def report(asked: config.Model, *, sure: bool, rng: random.Random | None = None) -> int:
+    """Ask whether to spend the money (unless `sure`), probe and print; the exit status.
+
+    Raises:
+        ProbeError: a provider that is known to report no cost, or one that turns out so.
+        NotAvailable, ModelError: it cannot be asked.
+    """
+    if asked.provider in SILENT:
+        raise ProbeError(f"the provider {asked.provider} reports no cost: nothing to fit, nothing was asked")
+    listed, today = prices_.load(), datetime.datetime.now(datetime.UTC).date()
+    try:
+        most = f"at most {most_usd(listed, priced_as=asked.priced_as, on=today):.4f} USD at the list price"
+    except PriceError as fault:
+        most = f"of unknown cost ({fault})"
+    print(f"{len(CALLS)} paid calls to {asked.model} through {asked.provider}, {most}")
+    if not sure and input("make them? [y/N] ").strip().lower() not in ("y", "yes"):
+        return 1
+    with models.open_model(asked) as model:
+        replies = probe(model, rng=rng or random.Random())
+    print(f"reported: {sum(reply.reported_cost_usd or 0.0 for reply in replies):.6f} USD")
+    print(f"{'USD per million':<16}{'fitted':>10}{'listed':>10}{'tokens':>10}")
+    for row in fit(replies, listed, priced_as=asked.priced_as, on=today):
+        known = "-" if row.listed is None else f"{row.listed:.4f}"
+        print(f"{row.kind:<16}{row.fitted:>10.4f}{known:>10}{row.tokens:>10}")
+    return 0
 
 
 def prompts(rng: random.Random) -> list[tuple[Prompt, int]]:
@@ -69,7 +100,8 @@ def probe(model: Model, *, rng: random.Random) -> list[Reply]:
     for number, (prompt, limit) in enumerate(prompts(rng)):
         reply = model.ask(prompt, seed=number, temperature=1.0, max_tokens=limit)
         if reply.reported_cost_usd is None:
-            raise ProbeError(f"{model.provider} reports no cost for {model.name}: nothing to fit, after {number + 1} of {len(CALLS)} calls")
+            made = f"after {number + 1} of {len(CALLS)} calls"
+            raise ProbeError(f"{model.provider} reports no cost for {model.name}: nothing to fit, {made}")
         replies.append(reply)
     return replies
 
