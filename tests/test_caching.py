@@ -49,7 +49,9 @@ def test_an_expected_read_that_comes_back_0_is_said_once_a_prefix(again):
     told = Told()
     told.call(reply(written=5000))
     (said,) = told.call(again)
-    assert said.startswith(f"{HAIKU}: a prefix that was in the cache was not read from it ({again.input_tokens} uncached")
+    assert said.startswith(
+        f"{HAIKU}: a prefix that was in the cache was not read from it ({again.input_tokens} uncached"
+    )
     assert told.call(again) == []
     told.call(reply(hour=5000), "q")
     assert len(told.call(reply(5010), "q")) == 1
@@ -77,4 +79,9 @@ def test_calls_side_by_side_cannot_warm_the_cache_for_each_other():
 
 
 def test_the_minimum_is_known_by_family_and_unknown_else():
-    assert [caching.minimum(m) for m in (HAIKU, "claude-sonnet-5-5", "claude-opus-4-6", "gpt")] == [4096, 2048, 4096, None]
+    assert [caching.minimum(m) for m in (HAIKU, "claude-sonnet-5-5", "claude-opus-4-6", "gpt")] == [
+        4096,
+        2048,
+        4096,
+        None,
+    ]

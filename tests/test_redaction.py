@@ -25,7 +25,9 @@ SHAPED = [
 
 
 @pytest.mark.parametrize("key", SHAPED)
-@pytest.mark.parametrize("around", ["{}", "Incorrect API key provided: {}.", '{{"key":"{}"}}', "x-api-key: {}\r\n", "a={}&b"])
+@pytest.mark.parametrize(
+    "around", ["{}", "Incorrect API key provided: {}.", '{{"key":"{}"}}', "x-api-key: {}\r\n", "a={}&b"]
+)
 def test_what_looks_like_a_key_goes_wherever_it_stands(key, around):
     said = redact(around.format(key))
     assert key not in said and key[-12:] not in said and "***" in said

@@ -20,15 +20,23 @@ def test_the_same_call_told_both_ways_counts_the_same(uncached, read, written, h
     }  # fmt: skip
     assert exclusive(told) == (uncached, read, written, hour, out)
     details = {"cached_tokens": read, "cache_write_tokens": written}
-    also = inclusive({"prompt_tokens": uncached + read + written, "completion_tokens": out, "prompt_tokens_details": details})
+    also = inclusive(
+        {"prompt_tokens": uncached + read + written, "completion_tokens": out, "prompt_tokens_details": details}
+    )
     assert also == (uncached, read, written, 0, out)
 
 
 @pytest.mark.parametrize(
     "usage, said",
     [
-        ({"prompt_tokens": 100, "prompt_tokens_details": {"cached_tokens": 101}}, "101 tokens read.*of 100 prompt tokens"),
-        ({"prompt_tokens": 9, "prompt_tokens_details": {"cached_tokens": 5, "cache_write_tokens": 5}}, "5 written, of 9"),
+        (
+            {"prompt_tokens": 100, "prompt_tokens_details": {"cached_tokens": 101}},
+            "101 tokens read.*of 100 prompt tokens",
+        ),
+        (
+            {"prompt_tokens": 9, "prompt_tokens_details": {"cached_tokens": 5, "cache_write_tokens": 5}},
+            "5 written, of 9",
+        ),
         ({"prompt_tokens": -1}, "prompt_tokens = -1 is no number of tokens"),
         ({"prompt_tokens": 1.5}, "prompt_tokens = 1.5"),
         ({"prompt_tokens": True}, "prompt_tokens = True"),
@@ -47,7 +55,10 @@ def test_impossible_inclusive_counts_are_an_error(usage, said):
     "usage, said",
     [
         ({"input_tokens": -5}, "input_tokens = -5"),
-        ({"cache_creation_input_tokens": 5, "cache_creation": {"ephemeral_1h_input_tokens": 6}}, "6 tokens.*of 5 written"),
+        (
+            {"cache_creation_input_tokens": 5, "cache_creation": {"ephemeral_1h_input_tokens": 6}},
+            "6 tokens.*of 5 written",
+        ),
         ({"cache_read_input_tokens": 2.0}, "cache_read_input_tokens = 2.0"),
     ],
 )
