@@ -31,7 +31,8 @@ class Fake:
         seen = shlex.quote(str(self.seen))
         self.program.write_text(
             f'#!/bin/sh\n[ "$1" = --version ] && {{ echo "2.9.9 (Claude Code)"; exit 0; }}\n'
-            f'printf "%s\\0" "$@" > {seen}/options\ncat > {seen}/input\nenv > {seen}/environment\npwd > {seen}/folder\nls > {seen}/files\n'
+            f'printf "%s\\0" "$@" > {seen}/options\ncat > {seen}/input\nenv > {seen}/environment\n'
+            f"pwd > {seen}/folder\nls > {seen}/files\n"
             f"[ -e system.txt ] && cp system.txt {seen}/system\n"
             f"sleep {sleep}\ncat {shlex.quote(str(self.folder / 'out'))}\necho {shlex.quote(err)} >&2\nexit {status}\n"
         )
@@ -174,7 +175,7 @@ def test_keys_that_it_prints_come_through_nowhere(fake):
 
 
 def test_without_the_program_or_with_an_alias_it_is_not_available(fake, tmp_path):
-    with pytest.raises(NotAvailable, match="no program 'claude' on the path.*or set MINILAKE_CLAUDE"):
+    with pytest.raises(NotAvailable, match=r"no program 'claude' on the path.*or set MINILAKE_CLAUDE"):
         models.open_model(config.Model("claude-cli", HAIKU), environ={"PATH": str(tmp_path)})
     fake.says(result())
     with pytest.raises(NotAvailable, match="model 'haiku' is an alias"):

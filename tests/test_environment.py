@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from lib import config
@@ -19,8 +21,6 @@ def test_the_environment_wins_over_the_file_and_the_file_is_not_exported(tmp_pat
     monkeypatch.setenv("MINILAKE_B", "process")
     found = load(path)
     assert (found["MINILAKE_A"], found["MINILAKE_B"], "EMPTY" in found) == ("from $file", "process", False)
-    import os
-
     assert "MINILAKE_A" not in os.environ
 
 

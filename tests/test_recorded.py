@@ -10,7 +10,7 @@ import pytest
 from lib import config, jsonl, ledger, models, paths, run
 from lib.models import ModelError, NotAvailable, Reply
 from lib.models.recorded import RecordedModel
-from lib.schema import prompt_sha256
+from lib.schema import CallError, Prompt, prompt_sha256
 
 ASKED = [question for question in fakes.QUESTIONS if question.split == "test"]
 ARMS = ("A0", "A5", "A6")
@@ -45,7 +45,8 @@ def replaying(calls, *, seed=fakes.SEED):
 def test_a_replayed_run_is_the_first_one_with_its_latencies_and_says_that_it_is_replayed(tmp_path, first, seed):
     again = answering(fakes.material(), "again", tmp_path, replaying(first, seed=seed))
     same = ("call", "arm", "question", "sample", "text", "shown", "letter", "class_", "latency_s", "input_tokens",
-            "cache_read_tokens", "cache_write_tokens", "cache_write_1h_tokens", "output_tokens", "reported_cost_usd")  # fmt: skip
+            "cache_read_tokens", "cache_write_tokens", "cache_write_1h_tokens", "output_tokens",
+            "reported_cost_usd")  # fmt: skip
     assert [[getattr(row, f) for f in same] for row in again] == [[getattr(row, f) for f in same] for row in first]
     made = [row for row in again if row.class_ != "gate"]
     assert {row.provider for row in made} == {"replay"}
@@ -62,27 +63,28 @@ def test_a_replay_that_was_interrupted_goes_on_with_the_right_samples(tmp_path, 
     assert {row.call: row.text for row in again} == {row.call: row.text for row in first}
 
 
-def ask(model, prompt=fakes.Prompt("", "", "Q"), **options):
+QUESTION = Prompt("", "", "Q")
+
+
+def ask(model, prompt=QUESTION, **options):
     return model.ask(prompt, **{"seed": 1, "temperature": 1.0, "max_tokens": 8} | options)
 
 
 def test_what_was_not_recorded_is_an_error_and_each_reply_is_given_once(first):
     model = RecordedModel("small-1", engine="replay")
-    row = dataclasses.replace(first[0], prompt_sha256=prompt_sha256(fakes.Prompt("", "", "Q")))
+    row = dataclasses.replace(first[0], prompt_sha256=prompt_sha256(QUESTION))
     model.add([row], study_seed=0)
     assert ask(model).replay_of == row.call
     with pytest.raises(ModelError, match="not_recorded: small-1: every recorded reply has been given") as raised:
         ask(model)
     assert not raised.value.retryable
     with pytest.raises(ModelError, match="no reply to this prompt is recorded"):
-        ask(model, fakes.Prompt("", "", "Q2"))
+        ask(model, Prompt("", "", "Q2"))
     with pytest.raises(ModelError, match="no probabilities"):
         ask(model, logprobs=4)
 
 
 def test_failed_attempts_and_other_models_are_not_replayed(first):
-    from lib.schema import CallError
-
     model = RecordedModel("small-1", engine="replay")
     failed = dataclasses.replace(first[0], error=CallError("server", "x"), class_=None)
     model.add([failed, dataclasses.replace(first[0], model="other")], study_seed=0)

@@ -16,7 +16,8 @@ COUNT = st.integers(0, 10**7)
 def test_the_same_call_told_both_ways_counts_the_same(uncached, read, written, hour, out):
     told = {
         "input_tokens": uncached, "cache_read_input_tokens": read, "cache_creation_input_tokens": written + hour,
-        "cache_creation": {"ephemeral_1h_input_tokens": hour, "ephemeral_5m_input_tokens": written}, "output_tokens": out,
+        "cache_creation": {"ephemeral_1h_input_tokens": hour, "ephemeral_5m_input_tokens": written},
+        "output_tokens": out,
     }  # fmt: skip
     assert exclusive(told) == (uncached, read, written, hour, out)
     details = {"cached_tokens": read, "cache_write_tokens": written}
