@@ -76,7 +76,7 @@ def run(
     asked = list(dict.fromkeys(role(cell) for cell in cells))
     not_run = fill([c for c in cells if role(c) not in served or run_.prompt_of(c, material) is None], asked)
     rows: Counter[str] = Counter()
-    strays = 0
+    strays, closed = 0, []
     folder = study.path("runs", name)
     with contextlib.ExitStack() as stack:
         ledger = stack.enter_context(Ledger(folder / "calls.jsonl"))
@@ -85,13 +85,13 @@ def run(
             mine = [cell for cell in cells if role(cell) == each]
             try:
                 model: Any = stack.enter_context(opener(study.models[each]))
-            except models.NotAvailable as reason:
-                not_run.update(dict.fromkeys([cell.arm for cell in mine], str(reason)))
+            except models.NotAvailable:
+                closed += mine  # `fill` writes down why
                 continue
             found, stray = Work(material, mine, ledger, journal, Batches(model), name, say, sleep).all()
             rows, strays = rows + found, strays + stray
         twins = [cell for cell in cells if _repeats(cell, material, ledger)]
-    return Outcome(rows, not_run | fill(twins), strays)
+    return Outcome(rows, not_run | fill([*twins, *closed]), strays)
 
 
 def _repeats(cell: Cell, material: Material, ledger: Ledger) -> bool:

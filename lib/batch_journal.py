@@ -77,9 +77,11 @@ class Journal:
         for number, line in enumerate(whole.decode().splitlines(), start=1):
             where = f"{self.path}:{number}"
             try:
-                self._count(jsonl.parse(Entry, line, where=where), where)
+                entry = jsonl.parse(Entry, line, where=where)
             except RowError as fault:
                 raise JournalError(str(fault)) from None
+            self._check(entry, where)
+            self._count(entry)
         if len(whole) < len(data):
             os.truncate(self.path, len(whole))
 
@@ -88,7 +90,12 @@ class Journal:
         return list(self._open.values())
 
     def write(self, entry: Entry) -> None:
-        """Append a line; when this returns it is on the disk."""
+        """Append a line; when this returns it is on the disk.
+
+        Raises:
+            JournalError: it contradicts the lines before it; nothing was written.
+        """
+        self._check(entry, str(self.path))
         line = json.dumps(jsonl.to_json(entry), ensure_ascii=False, separators=(",", ":")) + "\n"
         new = not self.path.exists()
         with self.path.open("ab") as file:
@@ -99,19 +106,20 @@ class Journal:
             folder = os.open(self.path.parent, os.O_RDONLY)
             os.fsync(folder)
             os.close(folder)
-        self._count(entry, str(self.path))
+        self._count(entry)
 
-    def _count(self, entry: Entry, where: str) -> None:
-        known = self._open.get(entry.key)
-        if (entry.event == "intended") == (known is not None):
+    def _check(self, entry: Entry, where: str) -> None:
+        known = entry.key in self._open
+        if (entry.event == "intended") == known:
             raise JournalError(f"{where}: {entry.event} for {entry.key}, which is {'open' if known else 'not open'}")
+
+    def _count(self, entry: Entry) -> None:
         if entry.batch:
             self.batches.add(entry.batch)
         if entry.event == "intended":
             self._open[entry.key] = Open(entry.key, entry.model, entry.at, None, entry.calls)
         elif entry.event == "submitted":
-            assert known is not None
-            self._open[entry.key] = known._replace(batch=entry.batch)
+            self._open[entry.key] = self._open[entry.key]._replace(batch=entry.batch)
         else:
             del self._open[entry.key]
 

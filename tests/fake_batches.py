@@ -33,8 +33,9 @@ def errored(kind: str, said: str) -> Outcome:
 class Provider:
     """The account. `outcome(custom_id, params)` says how a request ends; batches end at the look `looks`."""
 
-    def __init__(self, outcome: Callable[[str, dict], Outcome] = lambda id_, params: succeeded(), *, looks: int = 2):
+    def __init__(self, outcome: Callable[[str, dict], Outcome] = lambda id_, params: succeeded(), *, looks: int = 2, made: datetime.datetime | None = None):
         self.outcome, self.looks = outcome, looks
+        self.made = made or datetime.datetime.now(datetime.UTC)
         self.batches: dict[str, list[dict]] = {}
         self.seen: dict[str, int] = {}
         self.requests: list[str] = []
@@ -42,7 +43,7 @@ class Provider:
         self.refuses = False  # whether an accident comes before the batch is accepted
         self.broken_looks = 0
         self.lost: set[str] = set()  # custom ids that have no result
-        self.cut = 0  # results that are missing at the end of a reading
+        self.cut = 0  # results that are missing at the end of the next reading
 
     def transport(self) -> httpx2.MockTransport:
         return httpx2.MockTransport(self.handle)
@@ -87,8 +88,8 @@ class Provider:
             counts[self.outcome(each["custom_id"], each["params"])["type"] if ended else "processing"] += 1
         return {
             "id": id_, "type": "message_batch", "processing_status": "ended" if ended else "in_progress",
-            "created_at": MADE.isoformat(), "expires_at": (MADE + datetime.timedelta(days=1)).isoformat(),
-            "ended_at": (MADE + datetime.timedelta(seconds=90)).isoformat() if ended else None,
+            "created_at": self.made.isoformat(), "expires_at": (self.made + datetime.timedelta(days=1)).isoformat(),
+            "ended_at": (self.made + datetime.timedelta(seconds=90)).isoformat() if ended else None,
             "archived_at": None, "cancel_initiated_at": None, "request_counts": counts,
             "results_url": f"https://api.anthropic.com{BATCHES}/{id_}/results" if ended else None,
         }  # fmt: skip
@@ -99,4 +100,5 @@ class Provider:
             for each in self.batches[id_] if each["custom_id"] not in self.lost
         ]  # fmt: skip
         random.Random(7).shuffle(lines)
-        return "\n".join(lines[: len(lines) - self.cut]) + "\n"
+        cut, self.cut = self.cut, 0
+        return "\n".join(lines[: len(lines) - cut]) + "\n"

@@ -9,7 +9,7 @@ import pytest
 
 from lib import config, models, price_probe, prices
 from lib.models import Closing, Reply
-from lib.price_probe import Fitted, ProbeError
+from lib.price_probe import ProbeError
 
 HAIKU, DAY = "claude-haiku-5-5", date(2026, 11, 30)
 LISTED = prices.load()
@@ -82,12 +82,12 @@ def model(monkeypatch):
 
 @pytest.mark.parametrize("said, made", [("y", 6), ("YES", 6), ("n", 0), ("", 0)])
 def test_it_asks_before_it_spends(monkeypatch, capsys, model, said, made):
-    """10,400 words of 4 tokens at 0.20 and (265 x 6 + 120) out at 0.50 are at most 0.0091 USD."""
+    """10,400 words of 4 tokens at 0.20 and (265 x 6 + 120) out at 0.50 are at most 0.0092 USD."""
     monkeypatch.setattr("builtins.input", lambda text: said)
     assert price_probe.report(config.Model("claude-cli", HAIKU), sure=False) == (0 if made else 1)
     assert len(model.asked) == made
     out = capsys.readouterr().out
-    assert out.startswith("6 paid calls to claude-haiku-5-5 through claude-cli, at most 0.0")
+    assert out.startswith("6 paid calls to claude-haiku-5-5 through claude-cli, at most 0.0092 USD")
     assert ("fitted" in out) == bool(made)
 
 
@@ -109,4 +109,3 @@ def test_a_provider_that_never_reports_a_cost_is_not_asked_at_all(model, provide
 def test_the_estimate_before_the_probe_is_the_list_price_of_what_may_be_used():
     calls = sum(words * 4 * 0.2 + (6 * wanted + 20) * 0.5 for words, wanted in price_probe.CALLS)
     assert price_probe.most_usd(LISTED, priced_as=HAIKU, on=DAY) == pytest.approx(calls / 1e6)
-    assert Fitted("input", 1.0, None, 3).tokens == 3

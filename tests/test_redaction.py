@@ -51,7 +51,7 @@ def test_headers_and_addresses_keep_their_names_and_lose_their_values(text, left
 @pytest.mark.parametrize(
     "text",
     [
-        "no key: set ANTHROPIC_API_KEY", "invalid x-api-key", "task-oriented sk-learn and a risk-free-assessment-of-it",
+        "no key: set ANTHROPIC_API_KEY", "invalid x-api-key", "task-ready sk-learn and a risk-free-assessment-of-it",
         "the bearer of news", "prompt is too long: 210000 tokens > 200000 maximum", "0" * 64, "msgbatch_01HkcTjaV5",
         "HTTP 429: slow down", "qwen2.5-coder-1.5b-instruct-q4_k_m",
     ],

@@ -130,7 +130,7 @@ class AnthropicModel(Closing):
         try:
             return Reply(
                 text=whole("".join(block["text"] for block in data["content"] if block["type"] == "text")),
-                model=data["model"],
+                model=whole(data["model"]),
                 **usage.exclusive(data["usage"])._asdict(),
                 latency_s=latency_s,
             )

@@ -149,7 +149,7 @@ class ClaudeCli(Closing):
             raise self._error(text or "", 0)
         return Reply(
             text=whole(text or ""),
-            model=self._answered(data.get("modelUsage") or {}, tokens.output_tokens),
+            model=whole(self._answered(data.get("modelUsage") or {}, tokens.output_tokens)),
             **tokens._asdict(),
             latency_s=latency_s,
             reported_cost_usd=float(cost) if isinstance(cost, int | float) else None,

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import json
 import os
 import re
 from collections.abc import Mapping
@@ -93,7 +94,7 @@ def _model(role: str, model: config.Model, given: Mapping[str, str | None]) -> c
     if "context_window" in given and str(given["context_window"]).isdecimal():
         given = {**given, "context_window": int(str(given["context_window"]))}  # type: ignore[dict-item]
     try:
-        new = TypeAdapter(config.Model).validate_python(whole | given)
+        new = TypeAdapter(config.Model).validate_json(json.dumps(whole | given))
     except ValidationError as fault:
         said = "; ".join(explain(config.Model, fault))
         raise config.ConfigError(f"MINILAKE_{role.upper()}_*: {said}") from None

@@ -104,7 +104,7 @@ class OpenAIModel(Closing):
             first = ((choice.get("logprobs") or {}).get("content") or [None])[0]
             return Reply(
                 text=whole(choice["message"].get("content") or ""),
-                model=data["model"],
+                model=whole(data["model"]),
                 **usage.inclusive(used)._asdict(),
                 latency_s=latency_s,
                 reported_cost_usd=used.get("cost"),  # OpenRouter's, in USD
