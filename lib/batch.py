@@ -94,6 +94,25 @@ def run(
     return Outcome(rows, not_run | fill([*twins, *closed]), strays)
 
 
+def counted(
+    cells: Sequence[Cell], material: Material, *, opener: Callable[..., models.Model] = models.open_model
+) -> str:
+    """The estimate in words, counted by the provider (free of charge), or why it could not be."""
+    with contextlib.ExitStack() as stack:
+        opened: dict[str, Any] = {}
+
+        def count(model: config.Model, prompt: Prompt) -> int:
+            if model.model not in opened:
+                opened[model.model] = stack.enter_context(opener(model))
+            return opened[model.model].count(prompt)
+
+        try:
+            usd = estimate_usd(cells, material, count=count)
+        except (models.NotAvailable, models.ModelError) as reason:
+            return f"not counted by the provider: {reason}"
+        return f"at most {usd:.4f} USD through batches, by the provider's own count of tokens"
+
+
 def _repeats(cell: Cell, material: Material, ledger: Ledger) -> bool:
     """Whether a gated cell has the prompt of an answer that stands in the ledger, which it then repeats."""
     arm = material.study.arms[cell.arm]

@@ -172,6 +172,10 @@ def _run(arguments: argparse.Namespace) -> int:
     limit = "no max_cost_usd" if study.max_cost_usd is None else f"max_cost_usd = {study.max_cost_usd}"
     print(f"{len(cells)} calls; at most {nominal:.4f} USD nominal, of which {paid:.4f} would be billed ({limit})")
     if arguments.dry_run:
+        if arguments.batch:
+            from lib import batch
+
+            print(batch.counted(cells, loaded))
         return 0
     name = ("main" if verdict.holds else "exploratory") + f"-{loaded.language}"
     frozen = record.frozen_sha256(study) if verdict.holds else None

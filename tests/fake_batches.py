@@ -33,7 +33,13 @@ def errored(kind: str, said: str) -> Outcome:
 class Provider:
     """The account. `outcome(custom_id, params)` says how a request ends; batches end at the look `looks`."""
 
-    def __init__(self, outcome: Callable[[str, dict], Outcome] = lambda id_, params: succeeded(), *, looks: int = 2, made: datetime.datetime | None = None):
+    def __init__(
+        self,
+        outcome: Callable[[str, dict], Outcome] = lambda id_, params: succeeded(),
+        *,
+        looks: int = 2,
+        made: datetime.datetime | None = None,
+    ):
         self.outcome, self.looks = outcome, looks
         self.made = made or datetime.datetime.now(datetime.UTC)
         self.batches: dict[str, list[dict]] = {}

@@ -12,9 +12,10 @@ import httpx2
 import pytest
 from fake_batches import KEY, MADE, Provider, errored, succeeded
 
-from lib import batch, config, costs, ledger, models, prices, run
+from lib import batch, cli, config, costs, ledger, models, prices, run
 from lib.batch_journal import Journal
 from lib.batch_work import BatchError
+from lib.freeze import Verdict
 from lib.models.anthropic_api import AnthropicModel
 from lib.record import BudgetReached
 
@@ -327,3 +328,36 @@ def test_the_estimate_takes_the_providers_own_count_of_tokens(study):
 
         found = batch.estimate_usd(run.plan(here, ASKED, ["A0", "T0"]), here, count=count)
     assert found == pytest.approx(272.8e-6) and len(asked) == 4
+
+
+def test_the_estimate_is_told_in_words_or_why_it_could_not_be_made(study):
+    here = fakes.material(study)
+    cells = run.plan(here, ASKED, ["A0"])
+    opener = lambda model: AnthropicModel(model.model, key=KEY, transport=Provider().transport())  # noqa: E731
+    assert batch.counted(cells, here, opener=opener).startswith("at most 0.0003 USD through batches")
+
+    def closed(model):
+        raise models.NotAvailable("no key: set ANTHROPIC_API_KEY")
+
+    assert batch.counted(cells, here, opener=closed) == "not counted by the provider: no key: set ANTHROPIC_API_KEY"
+
+
+def test_the_command_line_runs_batches_and_names_what_cannot_go_that_way(tmp_path, monkeypatch, capsys):
+    folder = tmp_path / "study"
+    made = fakes.study_folder(folder)
+    monkeypatch.setattr("lib.material.load", lambda study, language: fakes.material(study))
+    assert cli.main(["run", str(folder), "--batch", "--exploratory"]) == 0
+    assert "batches: nothing to ask\nA0: not run: the provider stub has no batches" in capsys.readouterr().out
+    assert made.path("runs/exploratory-en/run.json").is_file()
+    assert cli.main(["run", str(folder), "--batch", "--dry-run"]) == 0
+    assert "at most 0.0000 USD through batches" in capsys.readouterr().out
+
+
+def test_another_model_than_the_frozen_one_makes_no_confirmatory_run(tmp_path, monkeypatch, capsys):
+    fakes.study_folder(tmp_path)
+    monkeypatch.setattr("lib.freeze.verify", lambda study, statistics: Verdict(()))
+    monkeypatch.setenv("MINILAKE_SMALL_MODEL", "STUB-2")
+    monkeypatch.setenv("MINILAKE_SMALL_PRICE_AS", HAIKU)
+    assert cli.main(["run", str(tmp_path)]) == 1
+    said = capsys.readouterr().err
+    assert "models.small.model = 'STUB-2', not 'STUB'" in said and "no confirmatory run" in said

@@ -61,7 +61,8 @@ def test_ordinary_messages_stay_as_they_are(text):
 
 
 @pytest.mark.parametrize("name", ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY",
-                                  "MINILAKE_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", "HF_TOKEN", "DB_PASSWORD"])  # fmt: skip
+                                  "MINILAKE_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", "HF_TOKEN",
+                                  "DB_PASSWORD"])  # fmt: skip
 def test_the_values_of_the_environment_go_whatever_they_look_like(monkeypatch, name):
     value = 'quite "ordinary" words/and more'
     monkeypatch.setenv(name, value)
