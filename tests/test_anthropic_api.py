@@ -190,7 +190,8 @@ def test_a_prompt_is_counted_by_the_provider_with_the_blocks_of_a_call_and_nothi
 
 
 def test_a_shared_prefix_that_the_cache_forgets_is_warned_of_once():
-    replies = iter([message(cache_creation_input_tokens=9000), message(cache_read_input_tokens=9000), message(), message()])
+    written, read = message(cache_creation_input_tokens=9000), message(cache_read_input_tokens=9000)
+    replies = iter([written, read, message(), message()])
     transport = httpx2.MockTransport(lambda request: httpx2.Response(200, json=next(replies)))
     with AnthropicModel(HAIKU, key=KEY, transport=transport) as model, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -26,7 +26,8 @@ def test_a_batch_goes_from_submission_to_its_end_and_its_times_are_known():
     account = batches(provider.transport())
     status = account.submit({"a": PROMPT, "b": PROMPT}, max_tokens=8)
     assert (status.id, status.ended, status.total, status.ended_at) == ("msgbatch_1", False, 2, None)
-    assert provider.batches["msgbatch_1"][0] == {"custom_id": "a", "params": account.model.request(PROMPT, max_tokens=8)}
+    params = account.model.request(PROMPT, max_tokens=8)
+    assert provider.batches["msgbatch_1"][0] == {"custom_id": "a", "params": params}
     account.status("msgbatch_1")
     status = account.status("msgbatch_1")
     assert status.ended and status.counts["succeeded"] == 2
