@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from lib import config, models, prices, record
 from lib import run as run_
 from lib.arms import Material
-from lib.batch_journal import Journal
+from lib.batch_journal import Journal, asked_for
 from lib.batch_work import Say, Work
 from lib.ledger import Ledger
 from lib.models.message_batches import Batches
@@ -53,7 +53,6 @@ def run(
         BatchError: the fate of a batch is not known yet; run again later.
         ModelError: a batch was refused.
     """
-
     study = material.study
     served = {role: model for role, model in study.models.items() if model.provider == "anthropic"}
 
@@ -94,6 +93,11 @@ def run(
     return Outcome(rows, not_run | fill([*twins, *closed]), strays)
 
 
+def on_their_way(study: config.Study, name: str) -> int:
+    """How many calls of run `name` are in batches that were not read yet: asking them now would pay twice."""
+    return len(asked_for(Journal(study.path("runs", name, "batches.jsonl")).open()))
+
+
 def counted(
     cells: Sequence[Cell], material: Material, *, opener: Callable[..., models.Model] = models.open_model
 ) -> str:
@@ -125,13 +129,16 @@ def _repeats(cell: Cell, material: Material, ledger: Ledger) -> bool:
 
 
 def estimate_usd(cells: Sequence[Cell], material: Material, *, count: Callable[[config.Model, Prompt], int]) -> float:
-    """What these cells cost at most in batches, their input counted by `count` (one sample a question), nothing cached.
+    """What these cells cost at most in batches: each prompt counted by `count` (one sample a question).
+
+    The worst that a cache can do is counted: every prompt with a shared prefix is written, none read.
 
     Raises:
         PriceError: a model without a price.
     """
     listed, today, total = prices.load(), datetime.datetime.now(datetime.UTC).date(), 0.0
     counted: dict[tuple[str, str], int] = {}
+    written = {"5m": "cache_write_tokens", "1h": "cache_write_1h_tokens"}
     for cell in cells:
         model = material.study.models[material.study.arms[cell.arm].model]
         prompt = run_.prompt_of(cell, material) if model.provider == "anthropic" else None
@@ -139,6 +146,9 @@ def estimate_usd(cells: Sequence[Cell], material: Material, *, count: Callable[[
             continue
         if (cell.arm, cell.question.id) not in counted:
             counted[cell.arm, cell.question.id] = count(model, prompt)
-        tokens = Tokens(counted[cell.arm, cell.question.id], output_tokens=material.study.sampling.max_tokens)
+        kind = written[model.cache_ttl or "5m"] if prompt.context else "input_tokens"
+        tokens = Tokens(output_tokens=material.study.sampling.max_tokens)._replace(
+            **{kind: counted[cell.arm, cell.question.id]}
+        )
         total += listed.cost_usd(tokens, priced_as=model.priced_as, on=today, nominal=False, batch=True)
     return total

@@ -82,8 +82,7 @@ class Journal:
                 raise JournalError(str(fault)) from None
             self._check(entry, where)
             self._count(entry)
-        if len(whole) < len(data):
-            os.truncate(self.path, len(whole))
+        self._torn_at = len(whole) if len(whole) < len(data) else None  # cut off by the next line that is written
 
     def open(self) -> list[Open]:
         """The batches whose results are not in the ledger, oldest first."""
@@ -98,6 +97,9 @@ class Journal:
         self._check(entry, str(self.path))
         line = json.dumps(jsonl.to_json(entry), ensure_ascii=False, separators=(",", ":")) + "\n"
         new = not self.path.exists()
+        if self._torn_at is not None:
+            os.truncate(self.path, self._torn_at)
+            self._torn_at = None
         with self.path.open("ab") as file:
             file.write(line.encode())
             file.flush()

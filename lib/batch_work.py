@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 import uuid
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -122,8 +123,11 @@ class Work(NamedTuple):
                             on=datetime.date.fromisoformat(call.started_at[:10]), batch=prices.batched(call.provider))
             for call in paid if call.replay_of is None
         )  # fmt: skip
-        factor = listed.price(by_name[self.batches.model.name].priced_as, on=today).batch_factor
-        most = record.estimate_usd(cells, self.material, paid_only=True) * factor
+        price = listed.price(by_name[self.batches.model.name].priced_as, on=today)
+        # The estimate is cold; a prefix that every call writes to the cache and none reads costs more than that.
+        written = price.cache_write_1h if self.batches.model.details["cache_ttl"] == "1h" else price.cache_write
+        worst = max(1.0, (written or 0.0) / price.input) if price.input else 1.0
+        most = record.estimate_usd(cells, self.material, paid_only=True) * price.batch_factor * worst
         if spent + most > study.max_cost_usd:
             raise BudgetReached(
                 f"{len(cells)} calls cost at most {most:.4f} USD in batches, {spent:.4f} are spent, "
@@ -158,7 +162,9 @@ class Work(NamedTuple):
                 status = self.batches.status(str(sent.batch))
             except models.ModelError as fault:
                 if not fault.retryable:
-                    raise
+                    gone = json.dumps({"event": "void", "key": sent.key, "at": _now(), "model": sent.model})
+                    raise BatchError(f"{sent.batch}: {fault}; if it is gone for good, append this line to "
+                                     f"{self.journal.path} and run again: {gone}") from None  # fmt: skip
                 self.say(f"{sent.batch}: {fault}; asking again")
                 self.sleep(fault.retry_after_s or wait)
                 wait = min(2 * wait, 10 * POLL_S)

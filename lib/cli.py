@@ -148,7 +148,7 @@ def _pilot(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from lib import check, config, freeze, material, questions, record, run
+    from lib import batch, check, config, freeze, material, questions, record, run
     from lib.models import environment
 
     study, changed = environment.chosen(config.load(arguments.study))
@@ -173,20 +173,18 @@ def _run(arguments: argparse.Namespace) -> int:
     print(f"{len(cells)} calls; at most {nominal:.4f} USD nominal, of which {paid:.4f} would be billed ({limit})")
     if arguments.dry_run:
         if arguments.batch:
-            from lib import batch
-
             print(batch.counted(cells, loaded))
         return 0
     name = ("main" if verdict.holds else "exploratory") + f"-{loaded.language}"
     frozen = record.frozen_sha256(study) if verdict.holds else None
     if arguments.batch:
-        from lib import batch
-
         done = batch.run(loaded, cells, name=name, frozen_sha256=frozen, say=lambda text: print(text, file=sys.stderr))
         print(f"batches: {', '.join(f'{n} {what}' for what, n in done.rows.items()) or 'nothing to ask'}")
         if done.strays:
             print(f"{done.strays} results were not asked for or given twice, and are left out", file=sys.stderr)
         not_run = done.not_run
+    elif sent := batch.on_their_way(study, name):
+        raise RuntimeError(f"{sent} calls of {name} are on their way in batches: run again with --batch to read them")
     else:
         bar = _bar("calls", len(cells))
         not_run = record.record(loaded, cells, name=name, frozen_sha256=frozen, progress=bar)

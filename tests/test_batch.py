@@ -13,7 +13,7 @@ import pytest
 from fake_batches import KEY, MADE, Provider, errored, succeeded
 
 from lib import batch, cli, config, costs, ledger, models, prices, run
-from lib.batch_journal import Journal
+from lib.batch_journal import Asked, Entry, Journal
 from lib.batch_work import BatchError
 from lib.freeze import Verdict
 from lib.models.anthropic_api import AnthropicModel
@@ -352,6 +352,44 @@ def test_the_command_line_runs_batches_and_names_what_cannot_go_that_way(tmp_pat
     assert made.path("runs/exploratory-en/run.json").is_file()
     assert cli.main(["run", str(folder), "--batch", "--dry-run"]) == 0
     assert "at most 0.0000 USD through batches" in capsys.readouterr().out
+
+
+def test_calls_that_are_on_their_way_are_not_asked_one_by_one(tmp_path, monkeypatch, capsys):
+    folder = tmp_path / "study"
+    made = fakes.study_folder(folder)
+    monkeypatch.setattr("lib.material.load", lambda study, language: fakes.material(study))
+    made.path("runs/exploratory-en").mkdir(parents=True)
+    journal = Journal(made.path("runs/exploratory-en/batches.jsonl"))
+    asked = Asked("c", "A0", "f1", 0, "0" * 64)
+    journal.write(Entry("intended", "k", "2026-11-30T20:00:00+00:00", HAIKU, calls=(asked,)))
+    assert cli.main(["run", str(folder), "--exploratory"]) == 2
+    assert "1 calls of exploratory-en are on their way in batches" in capsys.readouterr().err
+    assert not made.path("runs/exploratory-en/calls.jsonl").exists()
+
+
+def test_a_batch_that_the_account_no_longer_has_says_how_to_let_it_go(study):
+    provider = Provider()
+    provider.accidents = [httpx2.ConnectError("reset")]
+    with pytest.raises(BatchError):
+        go(study, provider, "A0")
+    real = provider.handle
+    gone = httpx2.Response(404, json={"error": {"type": "not_found_error", "message": "no such batch"}})
+    provider.handle = lambda request: gone if request.url.path.endswith("msgbatch_1") else real(request)
+    with pytest.raises(BatchError, match=r"no such batch.*if it is gone for good, append this line") as raised:
+        go(study, provider, "A0")
+    path = study.path("runs/main-en/batches.jsonl")
+    path.write_text(path.read_text() + str(raised.value).split("run again: ")[1] + "\n")
+    provider.handle = real
+    assert go(study, provider, "A0").rows == {"letter": 8} and len(provider.batches) == 2
+
+
+def test_the_estimate_counts_what_a_cache_costs_when_every_call_writes_it(study):
+    """A1 for f1, f2 and f4, twice: 6 calls of 321 tokens at 0.25 (1 h: 0.40) and 8 out at 0.50, halved."""
+    for ttl, usd in ((None, 6 * (80.25 + 4) / 2), ("1h", 6 * (128.4 + 4) / 2)):
+        chosen = study.models | {"small": config.Model("anthropic", HAIKU, cache_ttl=ttl)}
+        here = fakes.material(dataclasses.replace(study, models=chosen))
+        found = batch.estimate_usd(run.plan(here, ASKED, ["A1"]), here, count=lambda model, prompt: 321)
+        assert found == pytest.approx(usd / 1e6)
 
 
 def test_another_model_than_the_frozen_one_makes_no_confirmatory_run(tmp_path, monkeypatch, capsys):

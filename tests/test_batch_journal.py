@@ -46,7 +46,9 @@ def test_a_torn_last_line_is_cut_at_every_byte(tmp_path):
     for size in range(first, len(whole)):
         path.write_bytes(whole[:size])
         (found,) = Journal(path).open()
-        assert found.batch is None and path.read_bytes() == whole[:first]
+        assert found.batch is None and path.read_bytes() == whole[:size], "reading changes nothing"
+    Journal(path).write(SUBMITTED)
+    assert path.read_bytes() == whole
 
 
 def test_damage_and_contradictions_name_file_and_line(tmp_path):
