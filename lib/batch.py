@@ -75,7 +75,8 @@ def run(
     asked = list(dict.fromkeys(role(cell) for cell in cells))
     not_run = fill([c for c in cells if role(c) not in served or run_.prompt_of(c, material) is None], asked)
     rows: Counter[str] = Counter()
-    strays, closed = 0, []
+    closed: list[Cell] = []
+    strays = 0
     folder = study.path("runs", name)
     with contextlib.ExitStack() as stack:
         ledger = stack.enter_context(Ledger(folder / "calls.jsonl"))

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lib import jsonl, ledger, material, models, paths, questions, replay
+from lib.arms import Material
 from lib.config import Study
 from lib.schema import LETTERS, Call, Language, Prompt, Question
 
@@ -43,10 +44,12 @@ def export(study: Study, *, folder: Path | None = None) -> list[Written]:
     if not runs:
         raise FileNotFoundError(f"{study.path('runs')}: no run has a calls.jsonl")
     folder = folder or paths.BUILD / "inspect" / study.study
-    asked, loaded, written = questions.load(study), {}, []
+    asked = questions.load(study)
+    loaded: dict[Language, Material] = {}
+    written: list[Written] = []
     for path in runs:
         name = path.parent.name
-        spoken: Language = replay.language(name, study)
+        spoken = replay.language(name, study)
         if spoken not in loaded:
             loaded[spoken] = material.load(study, language=spoken)
         rebuilt = sorted(replay.rebuild(loaded[spoken], asked, ledger.read(path)), key=lambda pair: pair[0].arm)

@@ -118,10 +118,7 @@ def fit(replies: Sequence[Reply], prices: Prices, *, priced_as: str, on: date) -
         raise ProbeError(f"{len(replies)} calls do not tell the prices of {', '.join(KINDS[i] for i in used)} apart")
     costs = np.array([reply.reported_cost_usd for reply in replies], dtype=float)
     found, *_ = np.linalg.lstsq(counts[:, used], costs * MILLION, rcond=None)
-    try:
-        price = prices.price(priced_as, on=on)
-    except PriceError:
-        price = None
+    price = prices.price(priced_as, on=on) if priced_as in prices.by_model else None
     # Short calls: the tier above a long-context limit is not reached, so 0 input tokens pick the lower one.
     return [
         Fitted(KINDS[i], float(usd), price.at(KINDS[i], 0) if price else None, int(counts[:, i].sum()))

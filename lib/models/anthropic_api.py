@@ -96,7 +96,7 @@ class AnthropicModel(Closing):
         Raises:
             ModelError: the request failed; `kind` says why.
         """
-        error = None
+        error: ModelError
         try:
             return request(self._client)
         except Exception as fault:  # the SDK lets faults of its HTTP library through

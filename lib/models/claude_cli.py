@@ -135,7 +135,7 @@ class ClaudeCli(Closing):
 
     def _error(self, said: str, status: int) -> ModelError:
         said = " ".join(redaction.redact(said).split())[:SHOWN]
-        kind = next((kind for kind, pattern in KINDS if pattern.search(said)), "bad_reply")
+        kind: ErrorKind = next((kind for kind, pattern in KINDS if pattern.search(said)), "bad_reply")
         hint = "; run `claude` and log in again" if kind == "login" else ""
         return ModelError(kind, f"{self.name}: claude -p (status {status}): {said}{hint}")
 

@@ -75,8 +75,8 @@ def chosen(study: config.Study, environ: Mapping[str, str] | None = None) -> Cho
         if (match := ANY.fullmatch(name)) and value and (role := match[1].lower()) not in models:
             raise config.ConfigError(f"{name}: {study.study} has no role {role}; roles: {', '.join(models)}")
     for role, model in models.items():
-        given = {key: environ.get(f"MINILAKE_{role.upper()}_{key.upper()}") for key in KEYS}
-        given = {key: value for key, value in given.items() if value}
+        named = {key: environ.get(f"MINILAKE_{role.upper()}_{key.upper()}") for key in KEYS}
+        given = {key: value for key, value in named.items() if value}
         new = _model(role, model, given)
         changed += [
             f"models.{role}.{key} = {after!r}, not {before!r}"
@@ -87,14 +87,14 @@ def chosen(study: config.Study, environ: Mapping[str, str] | None = None) -> Cho
     return Chosen(dataclasses.replace(study, models=models), tuple(changed))
 
 
-def _model(role: str, model: config.Model, given: Mapping[str, str | None]) -> config.Model:
+def _model(role: str, model: config.Model, given: Mapping[str, object]) -> config.Model:
     whole = dataclasses.asdict(model)
     if "model" in given and given["model"] != model.model:
         whole["price_as"] = None
-    if "context_window" in given and str(given["context_window"]).isdecimal():
-        given = {**given, "context_window": int(str(given["context_window"]))}  # type: ignore[dict-item]
+    if (window := str(given.get("context_window", ""))).isdecimal():
+        given = {**given, "context_window": int(window)}
     try:
-        new = TypeAdapter(config.Model).validate_json(json.dumps(whole | given))
+        new = TypeAdapter(config.Model).validate_json(json.dumps({**whole, **given}))
     except ValidationError as fault:
         said = "; ".join(explain(config.Model, fault))
         raise config.ConfigError(f"MINILAKE_{role.upper()}_*: {said}") from None
