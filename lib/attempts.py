@@ -113,15 +113,15 @@ class Asking:
             useful = fault.retryable and wait <= LONGEST_WAIT_S
             return _failed(begun, fault, latency_s=time.monotonic() - start), wait if useful else None
         row = _answered(begun, reply, refusal(reply, asked.model.name))
-        return row if row.error else self._read(row, asked.cell), 0.0
+        return row if row.error else read(row, asked.cell, self.material), 0.0
 
-    def _read(self, row: Call, cell: Cell) -> Call:
-        """The row with the letter that its text chose."""
-        shown = arms.shown(cell.question, cell.sample, self.material)
-        choice = letters.extract(row.text, shown)
-        order = self.material.study.sampling.option_order
-        letter = choice.letter and questions.canonical(choice.letter, cell.sample, order)
-        return dataclasses.replace(row, shown=choice.letter, letter=letter, class_=choice.class_)
+
+def read(row: Call, cell: Cell, material: Material) -> Call:
+    """The row with the letter that its text chose."""
+    choice = letters.extract(row.text, arms.shown(cell.question, cell.sample, material))
+    order = material.study.sampling.option_order
+    letter = choice.letter and questions.canonical(choice.letter, cell.sample, order)
+    return dataclasses.replace(row, shown=choice.letter, letter=letter, class_=choice.class_)
 
 
 def _begun(asked: Asked, attempt: int, run: str) -> Call:
@@ -156,15 +156,15 @@ def _failed(begun: Call, fault: models.ModelError, *, latency_s: float) -> Call:
 
 
 def _answered(begun: Call, reply: models.Reply, error: CallError | None) -> Call:
-    used = {name: getattr(reply, name) for name in Tokens._fields}
-    return dataclasses.replace(
+    row = dataclasses.replace(
         begun,
-        **used,
         latency_s=round(reply.latency_s, 3),
         text=reply.text,
         reported_cost_usd=reply.reported_cost_usd,
+        replay_of=reply.replay_of,
         error=error,
     )
+    return row if in_doubt(row) else dataclasses.replace(row, **Tokens.of(reply)._asdict())
 
 
 def abstention(cell: Cell, call: str, run: str, material: Material) -> Call:

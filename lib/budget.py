@@ -4,9 +4,10 @@ Before every request its worst case is set aside: a token for each byte of the p
 that was allowed, at the dearest price that its input may have. A request is only made when what was
 spent, what is in doubt and what is set aside for the calls in flight stay within the limit together.
 
-A row is *in doubt* when nobody knows whether it was billed: the process died during the call, or the
-connection or the reply broke. Such a row carries the most tokens that may have been billed, so that
-cost has two bounds: `Totals.spent_usd`, and that and `in_doubt_usd` together.
+A row is *in doubt* when nobody knows whether it was billed: the process died during the call, the
+connection or the reply broke, or its token counts contradict each other. Such a row carries the most
+tokens that may have been billed, so that cost has two bounds: `Totals.spent_usd`, and that and
+`in_doubt_usd` together.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from lib.prices import Prices, Tokens, Usage
 from lib.schema import Call, CallError, Prompt
 
 FREE = {"local", "stub", "gate", "replay"}  # providers that send no bill
-DOUBTFUL = {IN_DOUBT, "timeout", "connection", "bad_reply"}
+DOUBTFUL = {IN_DOUBT, "timeout", "connection", "bad_reply", "bad_usage", "batch_missing"}
 TEMPLATE_TOKENS = 64  # what a provider's chat template adds to a prompt, guessed high
 
 
@@ -62,21 +63,30 @@ def doubtful(row: Call, prompt: Prompt, *, max_tokens: int) -> Call:
     return dataclasses.replace(row, **most_tokens(prompt, max_tokens)._asdict(), error=error)
 
 
-def ceiling_usd(usage: Usage, *, priced_as: str, on: date, listed: Prices) -> float:
+def ceiling_usd(usage: Usage, *, priced_as: str, on: date, listed: Prices, batch: bool = False) -> float:
     """The price of these tokens if all input were of the dearest kind: written to a cache, as a rule."""
     count = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens + usage.cache_write_1h_tokens
     kinds = [Tokens(**{kind: count}, output_tokens=usage.output_tokens) for kind in Tokens._fields[:4]]
-    return max(listed.cost_usd(kind, priced_as=priced_as, on=on, nominal=False) for kind in kinds)
+    return max(listed.cost_usd(kind, priced_as=priced_as, on=on, nominal=False, batch=batch) for kind in kinds)
+
+
+def worst_usd(
+    prompt: Prompt, model: config.Model, *, max_tokens: int, on: date, listed: Prices, batch: bool = False
+) -> float:
+    """The most that a call of this prompt can cost."""
+    most = most_tokens(prompt, max_tokens)
+    return ceiling_usd(most, priced_as=model.priced_as, on=on, listed=listed, batch=batch)
 
 
 def cost_usd(row: Call, *, priced_as: str, listed: Prices) -> float:
     """What a row was billed; in doubt, what it was billed at most; 0 for one that repeats another's answer."""
     if not bills(row.provider) or row.replay_of is not None:
         return 0.0
-    on = date.fromisoformat(row.started_at[:10])
+    on, batch = date.fromisoformat(row.started_at[:10]), prices.batched(row.provider)
     if in_doubt(row):
-        return ceiling_usd(row, priced_as=priced_as, on=on, listed=listed)
-    return max(listed.cost_usd(row, priced_as=priced_as, on=on, nominal=False), row.reported_cost_usd or 0.0)
+        return ceiling_usd(row, priced_as=priced_as, on=on, listed=listed, batch=batch)
+    usd = listed.cost_usd(row, priced_as=priced_as, on=on, nominal=False, batch=batch)
+    return max(usd, row.reported_cost_usd or 0.0)
 
 
 def totals(rows: Iterable[Call], study: config.Study, *, listed: Prices) -> Totals:
@@ -124,8 +134,8 @@ class Budget:
         Raises:
             BudgetReached: it could lead over the limit; nothing was set aside.
         """
-        most, today = most_tokens(prompt, max_tokens), datetime.now(UTC).date()
-        worst = ceiling_usd(most, priced_as=model.priced_as, on=today, listed=self._listed)
+        today = datetime.now(UTC).date()
+        worst = worst_usd(prompt, model, max_tokens=max_tokens, on=today, listed=self._listed)
         with self._lock:
             spent, doubt, flying = self.totals.spent_usd, self.totals.in_doubt_usd, self._reserved
             if self.limit_usd is not None and spent + doubt + flying + worst > self.limit_usd:

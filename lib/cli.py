@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from lib import config
-    from lib.budget import Totals
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -30,7 +29,9 @@ def main(argv: list[str] | None = None) -> int:
         return 130
     except (ValueError, LookupError, OSError, RuntimeError) as fault:
         message = fault.args[0] if isinstance(fault, KeyError) and fault.args else fault
-        print(f"{type(fault).__name__}: {message}", file=sys.stderr)
+        from lib.models import redact
+
+        print(redact(f"{type(fault).__name__}: {message}"), file=sys.stderr)
         return 2
 
 
@@ -60,6 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     _population(run)
     run.add_argument("--exploratory", action="store_true", help="run although the freeze does not hold")
     run.add_argument("--dry-run", action="store_true", help="say what would be asked and at what cost")
+    run.add_argument("--batch", action="store_true", help="through Message Batches: half the price, within a day")
     verb("status", _status, "what each run has answered, what failed or is in doubt, and what it cost")
     analyse = verb("analyse", _analyse, "votes, costs and hypotheses from recorded calls; no lake, model or network")
     _language(analyse)
@@ -74,6 +76,14 @@ def _parser() -> argparse.ArgumentParser:
     verb("verify", _verify, "whether everything frozen and sealed still holds")
     draft = verb("draft", _draft, "let a model draft cards and questions, all verified: false")
     draft.add_argument("--model", default="large", help="the role in study.toml that drafts (default: large)")
+    verb("export-inspect", _export_inspect, "write a study's calls as logs that `inspect view` opens")
+    probe = verbs.add_parser("price-probe", help="fit a model's price to a few PAID calls' reported costs; asks first")
+    probe.set_defaults(verb=_price_probe)
+    probe.add_argument("model", help="the whole name of a model")
+    probe.add_argument("--provider", default="claude-cli", help="who serves it (default: claude-cli)")
+    probe.add_argument("--base-url", help="of an openai-compatible provider, such as https://openrouter.ai/api/v1")
+    probe.add_argument("--price-as", metavar="MODEL", help="whose list price to compare with (default: its own)")
+    probe.add_argument("--yes", action="store_true", help="do not ask")
     again = verbs.add_parser("letters", help="which letter each reply of JSON lines chose, by the rules of today")
     again.set_defaults(verb=_letters)
     again.add_argument("files", nargs="*", type=Path, metavar="FILE", help="JSON lines (default: standard input)")
@@ -148,53 +158,25 @@ def _recall(arguments: argparse.Namespace) -> int:
 
 
 def _pilot(arguments: argparse.Namespace) -> int:
-    from lib import config, material, questions, record, run
+    from lib import config, launch
+    from lib.models import environment
 
-    study = config.load(arguments.study)
-    loaded = material.load(study, language=arguments.language)
-    asked = [question for question in questions.load(study) if question.pilot]
-    for name, varied in record.pilot_materials(loaded).items():
-        cells = run.plan(varied, asked)
-        progress = _bar(name, len(cells))
-        record.record(varied, cells, name=f"pilot-{loaded.language}", frozen_sha256=None, progress=progress)
-    return 0
+    study = environment.chosen(config.load(arguments.study)).study
+    return launch.pilot(study, language=arguments.language)
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from lib import check, freeze, material, questions, record, run, status
+    from lib import launch
 
-    study = _study(arguments)
-    verdict = freeze.verify(arguments.study, statistics=False)
-    if verdict.holds and check.report(arguments.study):
-        return 1
-    if not verdict.holds and not (arguments.exploratory or arguments.dry_run):
-        print(verdict, file=sys.stderr)
-        print("no confirmatory run without a freeze that holds; --exploratory runs all the same", file=sys.stderr)
-        return 1
-    loaded = material.load(study, language=arguments.language)
-    tests = questions.population(questions.load(study), study)
-    if unknown := sorted(set(arguments.questions or ()) - {question.id for question in tests}):
-        raise ValueError(f"no questions {', '.join(unknown)} in the {study.population} population of {study.study}")
-    asked = [question for question in tests if not arguments.questions or question.id in arguments.questions]
-    cells = run.plan(loaded, asked, arguments.arms)
-    nominal = record.estimate_usd(cells, loaded, paid_only=False)
-    paid = record.estimate_usd(cells, loaded, paid_only=True)
-    limit = "no max_cost_usd" if study.max_cost_usd is None else f"max_cost_usd = {study.max_cost_usd}"
-    print(f"{len(cells)} calls; at most {nominal:.4f} USD nominal, of which {paid:.4f} would be billed ({limit})")
-    if arguments.dry_run:
-        return 0
-    name = ("main" if verdict.holds else "exploratory") + f"-{loaded.language}"
-    not_run = record.record(
-        loaded,
-        cells,
-        name=name,
-        frozen_sha256=record.frozen_sha256(study) if verdict.holds else None,
-        progress=_bar("calls", len(cells)),
+    wanted = launch.Wanted(
+        arms=arguments.arms,
+        questions=arguments.questions,
+        language=arguments.language,
+        exploratory=arguments.exploratory,
+        dry_run=arguments.dry_run,
+        batch=arguments.batch,
     )
-    for arm, why in not_run.items():
-        print(f"{arm}: not run: {why}")
-    print(status.standing(study.path("runs", name, "calls.jsonl"), study))
-    return 0
+    return launch.run(_study(arguments), wanted)
 
 
 def _status(arguments: argparse.Namespace) -> int:
@@ -248,14 +230,28 @@ def _verify(arguments: argparse.Namespace) -> int:
 
 def _draft(arguments: argparse.Namespace) -> int:
     from lib import config, draft, lake, models
+    from lib.models import environment
 
-    study = config.load(arguments.study)
+    study = environment.chosen(config.load(arguments.study)).study
     if arguments.model not in study.models:
         raise ValueError(f"no role {arguments.model!r} in study.toml; roles: {', '.join(study.models)}")
     with models.open_model(study.models[arguments.model]) as model:
         made = draft.draft(study, lake.load(study.lake, near=study.folder), model)
     print(f"{made.cards} cards, {made.questions} questions, {made.dropped} dropped; all verified: false")
     return 0
+
+
+def _export_inspect(arguments: argparse.Namespace) -> int:
+    from lib import config, export_inspect
+
+    return export_inspect.report(config.load(arguments.study))
+
+
+def _price_probe(arguments: argparse.Namespace) -> int:
+    from lib import config, price_probe
+
+    asked = config.Model(arguments.provider, arguments.model, arguments.price_as, arguments.base_url)
+    return price_probe.report(asked, sure=arguments.yes)
 
 
 def _letters(arguments: argparse.Namespace) -> int:
@@ -274,21 +270,6 @@ def _smoke(arguments: argparse.Namespace) -> int:
     from lib import smoke
 
     return smoke.report()
-
-
-def _bar(name: str, total: int) -> Callable[[object, Totals], None]:
-    """A progress bar on standard error that counts every cell, done before or now, and what was spent."""
-    from tqdm import tqdm
-
-    bar = tqdm(total=total, desc=name, unit="call", mininterval=1.0)
-
-    def show(call: object, so_far: Totals) -> None:
-        if so_far.spent_usd or so_far.in_doubt_usd:
-            doubt = f" + {so_far.in_doubt_usd:.4f} in doubt" if so_far.in_doubt else ""
-            bar.set_postfix_str(f"{so_far.spent_usd:.4f} USD{doubt}", refresh=False)
-        bar.update()
-
-    return show
 
 
 def _counter(what: str) -> Callable[[int, int], None]:

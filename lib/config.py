@@ -74,8 +74,10 @@ class Sampling(_Row):
 class Model(_Row):
     """A role's model: which provider serves it, under what name, and whose list price it is given.
 
-    At most `concurrency` calls are in flight at once; more of them share a provider's cache less.
-    The limits per minute are the provider's for this account (None = none).
+    `cache_ttl` is how long Anthropic keeps a shared prefix (an hour costs more to write); `ledgers` is
+    the glob, from the repository's root, of what the provider "replay" answers from. At most
+    `concurrency` calls are in flight at once; more of them share a provider's cache less. The limits
+    per minute are the provider's for this account (None = none).
     """
 
     provider: str
@@ -83,6 +85,8 @@ class Model(_Row):
     price_as: str | None = None
     base_url: str | None = None
     context_window: Positive = 32768
+    cache_ttl: Literal["5m", "1h"] | None = None
+    ledgers: str | None = None
     concurrency: Positive = 1
     requests_per_minute: Positive | None = None
     tokens_per_minute: Positive | None = None

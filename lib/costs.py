@@ -13,7 +13,7 @@ from datetime import date
 from math import fsum
 from typing import NamedTuple
 
-from lib.prices import Prices
+from lib.prices import Prices, batched
 from lib.schema import Call
 
 
@@ -48,7 +48,8 @@ def decision(calls: Sequence[Call], *, priced_as: str, prices: Prices) -> Decisi
 def _cost_usd(call: Call, priced_as: str, prices: Prices, *, nominal: bool) -> float:
     if call.class_ == "gate":
         return 0.0
-    return prices.cost_usd(call, priced_as=priced_as, on=date.fromisoformat(call.started_at[:10]), nominal=nominal)
+    day = date.fromisoformat(call.started_at[:10])
+    return prices.cost_usd(call, priced_as=priced_as, on=day, nominal=nominal, batch=batched(call.provider))
 
 
 def _input_tokens(call: Call) -> int:

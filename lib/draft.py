@@ -22,7 +22,7 @@ from lib import budget, config, drafted, giveaways, jsonl, ledger, models, paths
 from lib import lake as lakes
 from lib.drafted import Dropped
 from lib.prices import Tokens
-from lib.schema import Call, CallError, Card, Document, Language, Prompt, Question, call_id, prompt_sha256
+from lib.schema import Call, CallClass, CallError, Card, Document, Language, Prompt, Question, call_id, prompt_sha256
 
 MAX_TOKENS = 4000  # of one reply
 ATTEMPTS = 3
@@ -157,6 +157,6 @@ class Asking:
             reply = reply._replace(latency_s=time.monotonic() - began)
             if fault.retryable:
                 wait_s = fault.retry_after_s or FIRST_WAIT_S * 2 ** (attempt - 1)
-        used = {name: getattr(reply, name) for name in (*Tokens._fields, "text", "reported_cost_usd")}
-        class_ = None if error else "text"
+        used = {name: getattr(reply, name) for name in (*Tokens._fields, "text", "reported_cost_usd", "replay_of")}
+        class_: CallClass | None = None if error else "text"
         return dataclasses.replace(row, **used, latency_s=round(reply.latency_s, 3), class_=class_, error=error), wait_s

@@ -20,8 +20,8 @@ WHERE_THERE = ("PREREGISTRATION.md",)
 # Each with everything in lib that it imports; models are opened by name, so an import does not show them.
 CODE = {
     "calls": (
-        *("lib/record.py", "lib/run.py", "lib/arms.py", "lib/letters.py", "lib/questions.py", "lib/cards.py"),
-        *("lib/retrieve.py", "lib/rerank.py", "lib/models/*.py"),
+        *("lib/record.py", "lib/run.py", "lib/batch.py", "lib/arms.py", "lib/letters.py", "lib/questions.py"),
+        *("lib/cards.py", "lib/retrieve.py", "lib/rerank.py", "lib/models/*.py"),
     ),
     "statistics": ("lib/analyse.py", "lib/vote.py", "lib/stats.py", "lib/hypotheses.py", "data/prices.toml"),
 }

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from lib import arms
 from lib.arms import Material
-from lib.schema import Prompt, Question, call_id, prompt_sha256, sha256
+from lib.schema import Prompt, Question, call_id, call_seed, prompt_sha256
 
 
 class Cell(NamedTuple):
@@ -71,7 +71,8 @@ def sampling_seed(cell: Cell, attempt: int, material: Material) -> int:
     One seed per sample would draw the same noise for every question, and one per call would repeat
     an empty reply for ever.
     """
-    return int(sha256(f"{material.study.seed}:{cell.arm}:{cell.question.id}:{cell.sample}:{attempt}")[:8], 16)
+    seed = material.study.seed
+    return call_seed(study_seed=seed, arm=cell.arm, question=cell.question.id, sample=cell.sample, attempt=attempt)
 
 
 def prompt_of(cell: Cell, material: Material) -> Prompt | None:

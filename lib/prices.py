@@ -53,6 +53,11 @@ class Tokens(NamedTuple):
     cache_write_1h_tokens: int = 0
     output_tokens: int = 0
 
+    @classmethod
+    def of(cls, usage: Usage) -> Tokens:
+        """The counts of a call."""
+        return cls(*(getattr(usage, name) for name in cls._fields))
+
 
 @dataclass(frozen=True)
 class Tier(_Row):
@@ -128,6 +133,11 @@ class Prices:
         counts["output"] = usage.output_tokens
         cost = sum(number * price.at(name, total) for name, number in counts.items()) / MILLION
         return cost * price.batch_factor if batch and not nominal else cost
+
+
+def batched(provider: str) -> bool:
+    """Whether a row's provider, such as "anthropic-batch", is a batch interface, which has the batch factor."""
+    return provider.endswith("-batch")
 
 
 def load(path: Path = paths.PRICES) -> Prices:

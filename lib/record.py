@@ -71,10 +71,12 @@ def record(
     frozen_sha256: str | None,
     progress: Callable[[Call | None, Totals], None] = lambda call, totals: None,
     opener: Callable[..., models.Model] = models.open_model,
+    elsewhere: Sequence[Cell] = (),
 ) -> dict[str, str]:
     """Ask every cell that the ledger of run `name` lacks; returns the arms that were not run, with reasons.
 
-    `progress` is told of each cell, with its row or None, and what the run has cost until then.
+    `progress` is told of each cell, with its row or None, and what the run has cost until then. Cells
+    `elsewhere` are asked by somebody else (batches): run.json tells of their models and arms too.
 
     Raises:
         BudgetReached: before a paid call that could lead over the study's `max_cost_usd`, which
@@ -86,12 +88,13 @@ def record(
     with contextlib.ExitStack() as stack:
         ledger = stack.enter_context(Ledger(folder / "calls.jsonl"))
         opened: dict[str, models.Model | models.NotAvailable] = {}
-        for role in dict.fromkeys(study.arms[cell.arm].model for cell in cells):
+        known = [*cells, *elsewhere]
+        for role in dict.fromkeys(study.arms[cell.arm].model for cell in known):
             try:
                 opened[role] = stack.enter_context(opener(study.models[role]))
             except models.NotAvailable as reason:
                 opened[role] = reason
-        for cell in cells:
+        for cell in known:
             if isinstance(closed := opened[study.arms[cell.arm].model], models.NotAvailable):
                 not_run[cell.arm] = str(closed)
         head = _head(material, name, opened, frozen_sha256)
@@ -105,7 +108,7 @@ def record(
                 for call in asked:
                     progress(call, allowed.totals)
         finally:
-            _write(folder / "run.json", head, not_run, asked={cell.arm for cell in cells})
+            _write(folder / "run.json", head, not_run, asked={cell.arm for cell in known})
     return not_run
 
 

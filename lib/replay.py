@@ -14,12 +14,14 @@ from typing import NamedTuple
 
 from lib import ledger, material, pointwise, record, retrieve
 from lib import questions as questions_
+from lib import run as run_
 from lib.arms import Material
 from lib.config import Study
 from lib.embed import EmbedError
 from lib.pointwise import RerankError
 from lib.retrieve import Difference
-from lib.schema import Call, Language, Question, call_id, prompt_sha256
+from lib.run import Cell
+from lib.schema import Call, Language, Prompt, Question, call_id, prompt_sha256
 
 
 class Searched(NamedTuple):
@@ -99,6 +101,27 @@ def faults(found: Material, asked: Sequence[Question], calls: Sequence[Call]) ->
             yield f"{call.arm} {call.question} {call.step}: nothing rebuilds a prompt of the role {call.role}"
 
 
+def rebuild(found: Material, asked: Sequence[Question], calls: Sequence[Call]) -> Iterator[tuple[Call, Prompt | None]]:
+    """Each row with its prompt, None where the gate answered or where nothing hashes as recorded."""
+    by_id = {question.id: question for question in asked}
+    piloted = record.pilot_materials(found)
+    passages = _passages(found)
+    for call in calls:
+        here, question = piloted.get(call.arm, found), by_id.get(call.question)
+        prompt = None
+        if call.role == "answer" and question and call.arm in here.study.arms and call.prompt_sha256:
+            prompt = run_.prompt_of(Cell(call.arm, question, call.sample), here)
+        elif call.role == "rerank" and question and call.step in passages:
+            prompt = pointwise.prompt(question.question[found.language], passages[call.step], found.language)
+        yield call, prompt if prompt and prompt_sha256(prompt) == call.prompt_sha256 else None
+
+
+def _passages(found: Material) -> dict[str, str]:
+    """What the reranker reads, by id: chunks and cards."""
+    cards = {card.id: retrieve.card_chunk(card, found.language).text for card in found.cards.values()}
+    return {chunk.chunk: chunk.text for chunk in found.chunks.values()} | cards
+
+
 def _answers(found: Material, asked: Sequence[Question], calls: Sequence[Call]) -> list[str]:
     """Only the arms that occur are planned: a gate that was never calibrated plans nothing."""
     if not calls:
@@ -111,8 +134,7 @@ def _answers(found: Material, asked: Sequence[Question], calls: Sequence[Call]) 
 
 def _scores(found: Material, asked: Sequence[Question], calls: Sequence[Call]) -> Iterator[str]:
     by_id = {question.id: question.question[found.language] for question in asked}
-    texts = {chunk.chunk: chunk.text for chunk in found.chunks.values()}
-    texts |= {card.id: retrieve.card_chunk(card, found.language).text for card in found.cards.values()}
+    texts = _passages(found)
     for call in calls:
         if call.question not in by_id or call.step not in texts:
             yield f"rerank {call.question} {call.step}: no such question, chunk or card"

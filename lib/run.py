@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from lib import models
@@ -44,7 +44,7 @@ def execute(
     budget: Budget | None = None,
     sleep: Callable[[float], object] | None = None,
     first_wait_s: float = FIRST_WAIT_S,
-) -> Iterator[Call | None]:
+) -> Generator[Call | None, None, None]:
     """Make every call that the ledger lacks; yields once a cell: the row written, or None.
 
     When it is closed or interrupted, no further request starts; replies to those in flight are

@@ -224,3 +224,8 @@ def call_id(
     `prompt` is the prompt's sha256. Source: DESIGN section 2, row Call.
     """
     return sha256("\x1f".join(str(part) for part in (study, arm, question, sample, role, step, model, prompt)))
+
+
+def call_seed(*, study_seed: int, arm: str, question: str, sample: int, attempt: int) -> int:
+    """The sampling seed of one attempt at one call, 32 bits."""
+    return int(sha256(f"{study_seed}:{arm}:{question}:{sample}:{attempt}")[:8], 16)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import traceback
+import warnings
 
 import httpx2
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from lib import config, ledger, models
 from lib.models import ModelError, NotAvailable, anthropic_api
 from lib.models.anthropic_api import AnthropicModel
+from lib.models.caching import CacheWarning
 from lib.schema import Prompt
 
 KEY = "sk-ant-planted-0123456789"
@@ -157,3 +159,43 @@ def test_a_cache_lifetime_that_does_not_exist_is_refused():
         models.open_model(config.Model("anthropic", HAIKU), environ=environ)
     with models.open_model(config.Model("anthropic", HAIKU), environ=environ | {"MINILAKE_CACHE_TTL": "1h"}) as model:
         assert model.details["cache_ttl"] == "1h"
+
+
+def test_the_studys_own_cache_lifetime_comes_before_the_environments():
+    environ = {"ANTHROPIC_API_KEY": KEY, "MINILAKE_CACHE_TTL": "5m"}
+    with models.open_model(config.Model("anthropic", HAIKU, cache_ttl="1h"), environ=environ) as model:
+        assert model.details["cache_ttl"] == "1h"
+
+
+@pytest.mark.parametrize("usage", [{"input_tokens": -1}, {"cache_creation": {"ephemeral_1h_input_tokens": 9}}])
+def test_impossible_token_counts_are_an_error_of_their_own(usage):
+    found = failure(message(**usage))
+    assert isinstance(found, models.ImpossibleUsage) and (found.kind, found.retryable) == ("bad_usage", False)
+
+
+def test_a_prompt_is_counted_by_the_provider_with_the_blocks_of_a_call_and_nothing_else():
+    seen = []
+
+    def handler(request):
+        seen.append((request.url.path, json.loads(request.content)))
+        return httpx2.Response(200, json={"input_tokens": 321} if len(seen) == 1 else {})
+
+    with AnthropicModel(HAIKU, key=KEY, transport=httpx2.MockTransport(handler)) as model:
+        assert model.count(PROMPT) == 321
+        body = model.request(PROMPT, max_tokens=8)
+        body.pop("max_tokens")
+        assert seen == [("/v1/messages/count_tokens", body)]
+        with pytest.raises(ModelError, match="a token count without input_tokens"):
+            model.count(PROMPT)
+
+
+def test_a_shared_prefix_that_the_cache_forgets_is_warned_of_once():
+    written, read = message(cache_creation_input_tokens=9000), message(cache_read_input_tokens=9000)
+    replies = iter([written, read, message(), message()])
+    transport = httpx2.MockTransport(lambda request: httpx2.Response(200, json=next(replies)))
+    with AnthropicModel(HAIKU, key=KEY, transport=transport) as model, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for question in "QRST":
+            model.ask(Prompt("S", "C", question), seed=1, temperature=1.0, max_tokens=8)
+    (said,) = [str(each.message) for each in caught if each.category is CacheWarning]
+    assert "was not read from it (100 uncached tokens" in said

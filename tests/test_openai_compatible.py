@@ -173,3 +173,9 @@ def test_an_address_without_a_host_is_refused():
 def test_openai_itself_takes_the_limit_under_its_new_name():
     with openai_compatible.open(config.Model("openai", "m"), environ={"OPENAI_API_KEY": KEY}) as model:
         assert model._limit == "max_completion_tokens"
+
+
+def test_more_cached_tokens_than_prompt_tokens_are_an_error_and_no_negative_number():
+    usage = {"prompt_tokens": 100, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 101}}
+    error = failure(completion(usage=usage))
+    assert isinstance(error, models.ImpossibleUsage) and error.kind == "bad_usage" and not error.retryable

@@ -15,19 +15,21 @@ True
 from __future__ import annotations
 
 import importlib
-import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, Self
 
+from lib.models import environment, redaction
+from lib.models.redaction import redact as redact  # keys are cut out there, and nowhere else
 from lib.schema import Prompt
 
 if TYPE_CHECKING:
     from lib import config
 
 ErrorKind = Literal[
-    "context_window", "rate_limit", "overloaded", "server", "timeout", "connection", "auth", "bad_request", "bad_reply"
-]
+    "context_window", "rate_limit", "overloaded", "server", "timeout", "connection", "auth", "login", "bad_request",
+    "bad_reply", "bad_usage", "not_recorded", "batch_expired", "batch_canceled", "batch_missing",
+]  # fmt: skip
 RETRYABLE: frozenset[str] = frozenset({"rate_limit", "overloaded", "server", "timeout", "connection"})
 
 # Provider in study.toml -> module of this package; its `open` makes the model.
@@ -36,6 +38,8 @@ PROVIDERS: dict[str, str] = {
     "anthropic": "lib.models.anthropic_api",
     "openai": "lib.models.openai_compatible",
     "openai-compatible": "lib.models.openai_compatible",
+    "claude-cli": "lib.models.claude_cli",
+    "replay": "lib.models.recorded",
     "stub": "lib.models.stub",
 }
 
@@ -45,6 +49,7 @@ class Reply(NamedTuple):
 
     `logprobs` maps the text of each likely first token to its log probability (natural log), or
     is None where they were not asked for or the provider gives none. `latency_s` is wall time.
+    `replay_of` is the call whose recorded reply this is.
     """
 
     text: str
@@ -57,14 +62,19 @@ class Reply(NamedTuple):
     latency_s: float
     reported_cost_usd: float | None = None
     logprobs: dict[str, float] | None = None
+    replay_of: str | None = None
 
 
 class ModelError(RuntimeError):
-    """A call that gave no reply. `retryable`: the same call may succeed later, unchanged."""
+    """A call that gave no reply. `retryable`: the same call may succeed later, unchanged.
+
+    Its message carries no keys, whoever raises it: messages end in ledgers and tracebacks.
+    """
 
     def __init__(
         self, kind: ErrorKind, message: str, *, retryable: bool | None = None, retry_after_s: float | None = None
     ) -> None:
+        message = redact(message)
         super().__init__(f"{kind}: {message}")
         self.kind = kind
         self.message = message
@@ -72,8 +82,18 @@ class ModelError(RuntimeError):
         self.retry_after_s = retry_after_s
 
 
+class ImpossibleUsage(ModelError):
+    """Token counts that contradict each other: no cost can be computed from them, so the reply is not used."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("bad_usage", message)
+
+
 class NotAvailable(RuntimeError):
     """A model that cannot be used on this machine; the message is the reason in a few words."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(redact(message))
 
 
 class Model(Protocol):
@@ -112,12 +132,12 @@ class Closing:
 
 
 def open_model(
-    model: config.Model, *, environ: Mapping[str, str] = os.environ, needed_tokens: int | None = None
+    model: config.Model, *, environ: Mapping[str, str] | None = None, needed_tokens: int | None = None
 ) -> Model:
-    """The model that a study names, ready to be asked.
+    """The model that a study names, ready to be asked; keys come from `environ` (default: `environment.load()`).
 
-    `needed_tokens` is the longest prompt plus reply that will be asked, where it is known: a local
-    model then reserves no more than that of its context window.
+    From here on no log record of this process carries a key. `needed_tokens` is the longest prompt
+    plus reply that will be asked, where it is known: a local model then reserves no more than that.
 
     Raises:
         NotAvailable: it cannot be used here (no key, no weights, unknown provider); no request
@@ -126,14 +146,18 @@ def open_model(
     module = PROVIDERS.get(model.provider)
     if module is None:
         raise NotAvailable(f"unknown provider {model.provider!r}; providers: {', '.join(PROVIDERS)}")
+    redaction.guard_logs()
+    environ = environment.load() if environ is None else environ
     return importlib.import_module(module).open(model, environ=environ, needed_tokens=needed_tokens)
 
 
 def whole(text: str) -> str:
-    """A text with U+FFFD for each half of a character, which a reply cut inside an emoji may end with.
+    """A text that may be recorded: no key of ours, and U+FFFD for each half of a character.
 
-    Such a half is no UTF-8, so that it could not be recorded: the call would be lost, and made again.
+    A reply cut inside an emoji may end with a half. It is no UTF-8, so that it could not be recorded:
+    the call would be lost, and made again.
     """
+    text = redaction.without_values(text)
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
@@ -179,13 +203,6 @@ def _plain(name: str) -> str:
     if name.endswith(".gguf"):
         return name.removesuffix(".gguf").rsplit("/", 1)[-1]
     return name.removeprefix("models/")  # Gemini's endpoint lists its models under this prefix
-
-
-def redact(text: str, secrets: Iterable[str]) -> str:
-    """A text without these secrets: providers echo keys in their error bodies."""
-    for secret in filter(None, secrets):
-        text = text.replace(secret, "***")
-    return text
 
 
 def _join(*parts: str) -> str:

@@ -1,24 +1,25 @@
 """Claude through Anthropic's Messages API and its official SDK (2.x).
 
 What calls share, the system prompt and the context, carries a cache mark, so that the five samples
-of a question, or all questions on one pasted lake, pay for it once. Usage there counts uncached
-input, cache reads and cache writes apart, as here. The API takes neither a temperature nor a seed:
-samples differ by the model's own sampling.
+of a question, or all questions on one pasted lake, pay for it once; `cache_ttl` of the model in
+study.toml says for how long. The API takes neither a temperature nor a seed: samples differ by the
+model's own sampling. Whole runs at half the price: `lib/models/message_batches.py`.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from lib import config
-from lib.models import Closing, ModelError, NotAvailable, Reply, sdk, whole
-from lib.schema import Prompt
+from lib.models import Closing, ModelError, NotAvailable, Reply, redaction, sdk, usage, whole
+from lib.models.caching import CacheWatch
+from lib.schema import Prompt, sha256
 
 KEY = "ANTHROPIC_API_KEY"
-TTL = "MINILAKE_CACHE_TTL"  # "5m", or "1h", which costs more to write
+TTL = "MINILAKE_CACHE_TTL"  # where study.toml has no cache_ttl: "5m", or "1h", which costs more to write
 TTLS = ("5m", "1h")
 
 
@@ -32,7 +33,8 @@ def open(
     """
     if not environ.get(KEY):
         raise NotAvailable(f"no key: set {KEY}")
-    ttl = environ.get(TTL, TTLS[0])
+    redaction.remember(environ[KEY])
+    ttl = model.cache_ttl or environ.get(TTL, TTLS[0])
     if ttl not in TTLS:
         raise NotAvailable(f"{TTL}={ttl!r} is not one of {', '.join(TTLS)}")
     base_url = model.base_url or environ.get("ANTHROPIC_BASE_URL")
@@ -54,6 +56,7 @@ class AnthropicModel(Closing):
             "engine": f"anthropic {anthropic.__version__}", "cache_ttl": ttl, "temperature": "the provider's own",
         }  # fmt: skip
         self._secrets = (key,)
+        self._watch = CacheWatch(name, ttl=ttl)
         self._mark = {"type": "ephemeral"} if ttl == "5m" else {"type": "ephemeral", "ttl": ttl}
         options: dict[str, Any] = {"base_url": base_url, "max_retries": 0, "timeout": sdk.TIMEOUT_S}
         if transport:
@@ -64,15 +67,41 @@ class AnthropicModel(Closing):
 
     def ask(self, prompt: Prompt, *, seed: int, temperature: float, max_tokens: int, logprobs: int = 0) -> Reply:
         """One call; see `lib.models.Model.ask`. Seed, temperature and logprobs have no counterpart here."""
-        body = self.request(prompt, max_tokens=max_tokens)
-        error, start = None, time.perf_counter()
+        sent = self._watch.send(sha256(f"{prompt.system}\x1e{prompt.context}")) if prompt.context else None
+        start = time.perf_counter()
+        data = self.send(lambda client: client.messages.with_raw_response.create(
+            **self.request(prompt, max_tokens=max_tokens)).http_response.json())  # fmt: skip
+        reply = self.reply(data, latency_s=time.perf_counter() - start)
+        if sent:
+            self._watch.received(sent, reply)
+        return reply
+
+    def count(self, prompt: Prompt) -> int:
+        """How many input tokens a prompt is, as the provider counts them; costs nothing.
+
+        Raises:
+            ModelError: no reply; `kind` says why.
+        """
+        body = self.request(prompt, max_tokens=1)
+        del body["max_tokens"]
+        data = self.send(lambda client: client.messages.with_raw_response.count_tokens(**body).http_response.json())
+        found = data.get("input_tokens") if isinstance(data, dict) else None
+        if not isinstance(found, int):
+            raise ModelError("bad_reply", f"{self.name}: a token count without input_tokens")
+        return found
+
+    def send(self, request: Callable[[Any], Any]) -> Any:
+        """What `request(client)` gives; a fault of the SDK in our words, without the key.
+
+        Raises:
+            ModelError: the request failed; `kind` says why.
+        """
+        error: ModelError
         try:
-            data = self._client.messages.with_raw_response.create(**body).http_response.json()
+            return request(self._client)
         except Exception as fault:  # the SDK lets faults of its HTTP library through
             error = sdk.translate(fault, name=self.name, secrets=self._secrets)
-        if error:  # outside the handler, so that the SDK's exception, which knows the key, does not hang on
-            raise error
-        return self._reply(data, latency_s=time.perf_counter() - start)
+        raise error  # outside the handler, so that the SDK's exception, which knows the key, does not hang on
 
     def request(self, prompt: Prompt, *, max_tokens: int) -> dict[str, Any]:
         """The body of a call, also for a batch; the last shared block carries the cache mark."""
@@ -91,22 +120,22 @@ class AnthropicModel(Closing):
         """Close the connections; closing twice does nothing."""
         self._client.close()
 
-    def _reply(self, data: Any, *, latency_s: float) -> Reply:
+    def reply(self, data: Any, *, latency_s: float) -> Reply:
+        """A message of the API as a `Reply`.
+
+        Raises:
+            ModelError: it is no message (`bad_reply`), or its token counts cannot be (`bad_usage`).
+        """
         error: ModelError
         try:
-            usage = data["usage"]
-            written = usage.get("cache_creation_input_tokens") or 0
-            hour = (usage.get("cache_creation") or {}).get("ephemeral_1h_input_tokens") or 0
             return Reply(
                 text=whole("".join(block["text"] for block in data["content"] if block["type"] == "text")),
-                model=data["model"],
-                input_tokens=usage["input_tokens"],
-                cache_read_tokens=usage.get("cache_read_input_tokens") or 0,
-                cache_write_tokens=written - hour,
-                cache_write_1h_tokens=hour,
-                output_tokens=usage["output_tokens"],
+                model=whole(data["model"]),
+                **usage.exclusive(data["usage"])._asdict(),
                 latency_s=latency_s,
             )
+        except ModelError:
+            raise
         except (AttributeError, KeyError, IndexError, TypeError) as fault:
             error = sdk.translate(fault, name=self.name, secrets=self._secrets)
         raise error

@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from lib import config
-from lib.models import Closing, NotAvailable, Reply, chat, first_token, sdk, whole
+from lib.models import Closing, ModelError, NotAvailable, Reply, chat, first_token, redaction, sdk, usage, whole
 from lib.schema import Prompt
 
 OPENAI = "https://api.openai.com/v1"
@@ -52,6 +52,7 @@ def open(
     if not key and host not in LOOPBACK:
         hint = "" if variable != OTHER_KEY else " (any word where the endpoint needs none)"
         raise NotAvailable(f"no key: set {variable}{hint}")
+    redaction.remember(key)
     return OpenAIModel(model.model, base_url=base_url, key=key)
 
 
@@ -64,7 +65,8 @@ class OpenAIModel(Closing):
         import openai
 
         self.name = name
-        self.details: dict[str, str | int] = {"engine": f"openai {openai.__version__}", "base_url": base_url}
+        self.details: dict[str, str | int] = {"engine": f"openai {openai.__version__}"}
+        self.details["base_url"] = redaction.redact(base_url)  # it may hold a name and a password
         self._secrets = (key,)
         # OpenAI renamed the limit; the endpoints that imitate it know the old name.
         self._limit = "max_completion_tokens" if urlsplit(base_url).hostname == "api.openai.com" else "max_tokens"
@@ -98,22 +100,18 @@ class OpenAIModel(Closing):
         try:
             if data.get("error"):  # some endpoints send their errors with status 200
                 raise ValueError(f"an error with status 200: {data['error']}")
-            choice, usage = data["choices"][0], data["usage"]
-            details = usage.get("prompt_tokens_details") or {}
-            cached, written = details.get("cached_tokens") or 0, details.get("cache_write_tokens") or 0
+            choice, used = data["choices"][0], data["usage"]
             first = ((choice.get("logprobs") or {}).get("content") or [None])[0]
             return Reply(
                 text=whole(choice["message"].get("content") or ""),
-                model=data["model"],
-                input_tokens=usage["prompt_tokens"] - cached - written,
-                cache_read_tokens=cached,
-                cache_write_tokens=written,
-                cache_write_1h_tokens=0,
-                output_tokens=usage["completion_tokens"],
+                model=whole(data["model"]),
+                **usage.inclusive(used)._asdict(),
                 latency_s=latency_s,
-                reported_cost_usd=usage.get("cost"),  # OpenRouter's, in USD
+                reported_cost_usd=used.get("cost"),  # OpenRouter's, in USD
                 logprobs=first_token(first) if first else None,
             )
+        except ModelError:
+            raise
         except (AttributeError, KeyError, IndexError, TypeError, ValueError) as fault:
             error = sdk.translate(fault, name=self.name, secrets=self._secrets)
         raise error

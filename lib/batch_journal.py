@@ -1,0 +1,131 @@
+"""What was handed to a batch interface: one line before a batch is sent, one after, one when it is read.
+
+`runs/<run>/batches.jsonl`, beside the ledger. A batch costs money once it is accepted, so its calls
+are written down before it is sent (*intended*), its id when it is known (*submitted*), and that its
+results stand in the ledger (*harvested*). *void* takes back an intention that was not accepted. An
+intention without any of these is in doubt: a crash or a broken connection came between. Append-only
+and fsynced; a torn last line says nothing that was acted upon. The ledger's lock guards this file too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from lib import jsonl
+from lib.jsonl import RowError
+from lib.schema import _Row
+
+Event = Literal["intended", "submitted", "harvested", "void"]
+
+
+class JournalError(ValueError):
+    """A journal that cannot be used; the message says which file and line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked(_Row):
+    """One call of a batch: everything that its row will need besides the reply."""
+
+    call: str
+    arm: str
+    question: str
+    sample: int
+    prompt_sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry(_Row):
+    """One line; `key` binds the lines of one batch, `batch` is the provider's id, `calls` stand in the first line."""
+
+    event: Event
+    key: str
+    at: str
+    model: str
+    batch: str | None = None
+    calls: tuple[Asked, ...] = ()
+    note: str = ""
+
+
+class Open(NamedTuple):
+    """A batch whose results are not in the ledger; `batch` is None while nobody knows whether it was accepted."""
+
+    key: str
+    model: str
+    intended_at: str
+    batch: str | None
+    calls: tuple[Asked, ...]
+
+
+class Journal:
+    """The journal of one run.
+
+    Raises:
+        JournalError: a damaged line that is not the last, or lines that contradict each other.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._open: dict[str, Open] = {}
+        self.batches: set[str] = set()  # every id that any line names
+        data = self.path.read_bytes() if self.path.exists() else b""
+        whole = data[: data.rfind(b"\n") + 1]
+        for number, line in enumerate(whole.decode().splitlines(), start=1):
+            where = f"{self.path}:{number}"
+            try:
+                entry = jsonl.parse(Entry, line, where=where)
+            except RowError as fault:
+                raise JournalError(str(fault)) from None
+            self._check(entry, where)
+            self._count(entry)
+        self._torn_at = len(whole) if len(whole) < len(data) else None  # cut off by the next line that is written
+
+    def open(self) -> list[Open]:
+        """The batches whose results are not in the ledger, oldest first."""
+        return list(self._open.values())
+
+    def write(self, entry: Entry) -> None:
+        """Append a line; when this returns it is on the disk.
+
+        Raises:
+            JournalError: it contradicts the lines before it; nothing was written.
+        """
+        self._check(entry, str(self.path))
+        line = json.dumps(jsonl.to_json(entry), ensure_ascii=False, separators=(",", ":")) + "\n"
+        new = not self.path.exists()
+        if self._torn_at is not None:
+            os.truncate(self.path, self._torn_at)
+            self._torn_at = None
+        with self.path.open("ab") as file:
+            file.write(line.encode())
+            file.flush()
+            os.fsync(file.fileno())
+        if new:  # a file's name is on the disk only when its folder is
+            folder = os.open(self.path.parent, os.O_RDONLY)
+            os.fsync(folder)
+            os.close(folder)
+        self._count(entry)
+
+    def _check(self, entry: Entry, where: str) -> None:
+        known = entry.key in self._open
+        if (entry.event == "intended") == known:
+            raise JournalError(f"{where}: {entry.event} for {entry.key}, which is {'open' if known else 'not open'}")
+
+    def _count(self, entry: Entry) -> None:
+        if entry.batch:
+            self.batches.add(entry.batch)
+        if entry.event == "intended":
+            self._open[entry.key] = Open(entry.key, entry.model, entry.at, None, entry.calls)
+        elif entry.event == "submitted":
+            self._open[entry.key] = self._open[entry.key]._replace(batch=entry.batch)
+        else:
+            del self._open[entry.key]
+
+
+def asked_for(batches: Sequence[Open]) -> set[str]:
+    """The calls that are on their way and must not be sent again."""
+    return {asked.call for batch in batches for asked in batch.calls}

@@ -1,0 +1,256 @@
+"""The batches of one model in one run: send what is missing, wait, write every result to the ledger.
+
+`lib/batch.py` says what a run through batches is; this is how one model's part of it goes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import json
+import uuid
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from lib import budget, models, prices, questions
+from lib.arms import Material
+from lib.attempts import read
+from lib.batch_journal import Asked, Entry, Event, Journal, Open, asked_for
+from lib.budget import BudgetReached
+from lib.ledger import Ledger, refusal
+from lib.models.message_batches import PROVIDER, Batches, Result, Status, split
+from lib.plan import Cell, key, prompt_of
+from lib.prices import Tokens
+from lib.schema import Call, CallError, Prompt, prompt_sha256
+
+POLL_S = 60.0
+SKEW = datetime.timedelta(minutes=10)  # between this machine's clock and the provider's
+# Refused for certain, so nothing was accepted; after any other fault nobody knows.
+REFUSED = {"auth", "rate_limit", "bad_request", "context_window"}
+Say = Callable[[str], None]
+
+
+class BatchError(RuntimeError):
+    """A batch whose fate cannot be told, or that holds other requests than ours; nothing was sent again."""
+
+
+class Work(NamedTuple):
+    """The batches of one model in one run."""
+
+    material: Material
+    cells: Sequence[Cell]
+    ledger: Ledger
+    journal: Journal
+    batches: Batches
+    run: str
+    say: Say
+    sleep: Callable[[float], None]
+
+    def all(self) -> tuple[Counter[str], int]:
+        """Everything; returns the rows by class or error kind, and how many results were not ours or given twice."""
+        for sent in self._mine():
+            if sent.batch is None:
+                self._find(sent)
+        self._submit(self._missing())
+        rows: Counter[str] = Counter()
+        strays = 0
+        while waiting := self._mine():
+            for sent in waiting:
+                status = self._look(sent)
+                if status.ended:
+                    found, stray = self._harvest(sent, status)
+                    rows, strays = rows + found, strays + stray
+            if self._mine():
+                self.sleep(POLL_S)
+        return rows, strays
+
+    def _mine(self) -> list[Open]:
+        return [sent for sent in self.journal.open() if sent.model == self.batches.model.name]
+
+    def _note(self, event: Event, sent: Open, **fields: Any) -> None:
+        self.journal.write(Entry(event, sent.key, _now(), sent.model, **fields))
+
+    def _missing(self) -> list[tuple[Cell, str]]:
+        """The cells to be sent, each with its call: not done, not on their way, and not the repeat of another."""
+        sent, found = asked_for(self.journal.open()), []
+        name = self.batches.model.name
+        seen = {(row.prompt_sha256, row.sample) for row in self.ledger.calls if row.done and row.model == name}
+        seen |= {(asked.prompt_sha256, asked.sample) for open_ in self._mine() for asked in open_.calls}
+        for cell in self.cells:
+            prompt = prompt_of(cell, self.material)
+            call = key(cell, prompt, self.material)
+            if prompt is None or call in self.ledger.done or call in sent:
+                continue
+            twin = prompt_sha256(prompt), cell.sample
+            if not (self.material.study.arms[cell.arm].gate and twin in seen):
+                found.append((cell, call))
+            seen.add(twin)
+        return found
+
+    def _submit(self, missing: Sequence[tuple[Cell, str]]) -> None:
+        if not missing:
+            return
+        self._afford([cell for cell, _ in missing])
+        by_call = {call: cell for cell, call in missing}
+        prompts = [(call, prompt) for cell, call in missing if (prompt := prompt_of(cell, self.material))]
+        for portion in split(prompts):
+            calls = tuple(
+                Asked(call, by_call[call].arm, by_call[call].question.id, by_call[call].sample, prompt_sha256(prompt))
+                for call, prompt in portion.items()
+            )
+            sent = Open(uuid.uuid4().hex, self.batches.model.name, _now(), None, calls)
+            self.journal.write(Entry("intended", sent.key, sent.intended_at, sent.model, calls=calls))
+            try:
+                status = self.batches.submit(portion, max_tokens=self.material.study.sampling.max_tokens)
+            except models.ModelError as fault:
+                if fault.kind not in REFUSED:
+                    raise BatchError(f"nobody knows whether {len(calls)} calls were accepted ({fault}); run again, it "
+                                     "will be looked for before anything is sent") from None  # fmt: skip
+                self._note("void", sent, note=fault.kind)
+                raise
+            self._note("submitted", sent, batch=status.id)
+            self.say(f"{status.id}: {len(calls)} calls submitted")
+
+    def _afford(self, cells: Sequence[Cell]) -> None:
+        """The limit holds for these calls, those on their way, what is spent and what is in doubt together."""
+        study = self.material.study
+        if study.max_cost_usd is None:
+            return
+        listed, today = prices.load(), datetime.datetime.now(datetime.UTC).date()
+        so_far = budget.totals(self.ledger.calls, study, listed=listed)
+        most = 0.0
+        for cell in [*cells, *(self._cell(asked) for sent in self.journal.open() for asked in sent.calls)]:
+            if prompt := self._prompt(cell):
+                most += budget.worst_usd(
+                    prompt, study.models[study.arms[cell.arm].model], max_tokens=study.sampling.max_tokens,
+                    on=today, listed=listed, batch=True,
+                )  # fmt: skip
+        if so_far.spent_usd + so_far.in_doubt_usd + most > study.max_cost_usd:
+            raise BudgetReached(
+                f"{len(cells)} calls cost at most {most:.4f} USD in batches, with those on their way; "
+                f"spent {so_far.spent_usd:.4f}, in doubt {so_far.in_doubt_usd:.4f} of max_cost_usd = "
+                f"{study.max_cost_usd}; nothing was sent"
+            )
+
+    def _find(self, sent: Open) -> None:
+        """Settle an intention without an id: the provider has a batch of that size that no line names, or none."""
+        since = datetime.datetime.fromisoformat(sent.intended_at) - SKEW
+        ours = {asked.call for asked in sent.calls}
+        fitting = []
+        for status in self.batches.recent(since):
+            if status.id in self.journal.batches or status.total != len(sent.calls):
+                continue
+            if not status.ended or any(r.custom_id in ours for r in self.batches.results(status.id, latency_s=0.0)):
+                fitting.append(status)
+        if len(fitting) > 1:
+            names = ", ".join(status.id for status in fitting)
+            raise BatchError(f"{names}: each may be the batch of {len(ours)} calls of {sent.intended_at}; run again "
+                             "when they have ended, then their results tell")  # fmt: skip
+        if fitting:
+            self._note("submitted", sent, batch=fitting[0].id, note="found at the provider")
+            self.say(f"{fitting[0].id}: {len(ours)} calls had been submitted before the interruption")
+        else:
+            self._note("void", sent, note="not at the provider")
+
+    def _look(self, sent: Open) -> Status:
+        """The state of a batch; a provider that does not answer for now is asked again."""
+        wait = POLL_S
+        while True:
+            try:
+                status = self.batches.status(str(sent.batch))
+            except models.ModelError as fault:
+                if not fault.retryable:
+                    gone = json.dumps({"event": "void", "key": sent.key, "at": _now(), "model": sent.model})
+                    raise BatchError(f"{sent.batch}: {fault}; if it is gone for good, append this line to "
+                                     f"{self.journal.path} and run again: {gone}") from None  # fmt: skip
+                self.say(f"{sent.batch}: {fault}; asking again")
+                self.sleep(fault.retry_after_s or wait)
+                wait = min(2 * wait, 10 * POLL_S)
+                continue
+            self.say(f"{status.id}: " + ", ".join(f"{number} {what}" for what, number in status.counts.items()))
+            return status
+
+    def _harvest(self, sent: Open, status: Status) -> tuple[Counter[str], int]:
+        """Every result of an ended batch into the ledger; then the batch is closed in the journal."""
+        latency_s = round(((status.ended_at or status.created_at) - status.created_at).total_seconds(), 3)
+        left = {asked.call: asked for asked in sent.calls}
+        results = list(self.batches.results(status.id, latency_s=latency_s))
+        if len(results) < status.total:  # broken off, or really missing: a second reading tells
+            results = max(results, list(self.batches.results(status.id, latency_s=latency_s)), key=len)
+        if not any(result.custom_id in left for result in results):
+            self._note("void", sent, note=f"{status.id} holds none of these calls")
+            raise BatchError(f"{status.id}: holds none of the {len(left)} calls that it was taken for; run again")
+        recorded = {(row.call, row.started_at) for row in self.ledger.calls}  # by a harvest that was broken off
+        rows: list[Call] = []
+        strays = 0
+        missing = CallError("batch_missing", f"{sent.model}: {status.id} has no result for this request")
+        given = {result.custom_id for result in results}
+        for result in [*results, *(Result(call, None, missing) for call in left if call not in given)]:
+            asked = left.pop(result.custom_id, None)
+            if asked is None:
+                strays += 1
+            elif asked.call not in self.ledger.done and (asked.call, _utc(status.created_at)) not in recorded:
+                rows.append(self._row(asked, result, status))
+        self.ledger.append(*rows)
+        found = Counter(row.error.kind if row.error else str(row.class_) for row in rows)
+        self._note("harvested", sent, batch=status.id, note=", ".join(f"{n} {what}" for what, n in found.items()))
+        return found, strays
+
+    def _row(self, asked: Asked, result: Result, status: Status) -> Call:
+        """The row of a result: started when the batch was made, answered when it ended."""
+        reply = result.reply
+        row = Call(
+            call=asked.call,
+            run=self.run,
+            arm=asked.arm,
+            question=asked.question,
+            sample=asked.sample,
+            role="answer",
+            step="",
+            provider=PROVIDER,
+            model=self.batches.model.name,
+            prompt_sha256=asked.prompt_sha256,
+            started_at=_utc(status.created_at),
+            latency_s=reply.latency_s if reply else 0.0,
+            attempt=self.ledger.attempts(asked.call) + 1,
+            **Tokens()._asdict(),
+            text=reply.text if reply else "",
+            shown=None,
+            letter=None,
+            class_=None,
+            error=refusal(reply, self.batches.model.name) if reply else result.error,
+        )
+        cell = self._cell(asked)
+        if budget.in_doubt(row):
+            return self._at_most(row, cell)
+        if reply is not None:
+            row = dataclasses.replace(row, **Tokens.of(reply)._asdict())
+        return row if row.error else read(row, cell, self.material)
+
+    def _at_most(self, row: Call, cell: Cell) -> Call:
+        """A row in doubt carries the most tokens that it may have been billed for."""
+        prompt = self._prompt(cell)
+        most = budget.most_tokens(prompt, self.material.study.sampling.max_tokens) if prompt else Tokens()
+        return dataclasses.replace(row, **most._asdict())
+
+    def _prompt(self, cell: Cell) -> Prompt | None:
+        """The prompt of a cell that was sent; none where the study has lost its arm since."""
+        return prompt_of(cell, self.material) if cell.arm in self.material.study.arms else None
+
+    def _cell(self, asked: Asked) -> Cell:
+        known = next((cell.question for cell in self.cells if cell.question.id == asked.question), None)
+        written = questions.load(self.material.study) if known is None else []
+        known = known or next((each for each in written if each.id == asked.question), None)
+        if known is None:
+            raise BatchError(f"{asked.question}: was sent in a batch, and the study does not have it any more")
+        return Cell(asked.arm, known, asked.sample)
+
+
+def _utc(moment: datetime.datetime) -> str:
+    """As a ledger writes it."""
+    return moment.astimezone(datetime.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

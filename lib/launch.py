@@ -1,0 +1,121 @@
+"""A run or a pilot from the command line: whether it may start, what it may cost, and how it goes.
+
+Only a study whose freeze holds, asked with the models that were frozen, gives a confirmatory run
+(`runs/main-<language>`); anything else must be asked for as exploratory and is named so.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from lib import batch, check, freeze, material, questions, record, status
+from lib import run as run_
+from lib.arms import Material
+from lib.budget import Totals
+from lib.config import Study
+from lib.models import environment
+from lib.plan import Cell
+from lib.schema import Language
+
+
+class Wanted(NamedTuple):
+    """What the command line asks of a run; None = all arms, all questions of the population, the study's language."""
+
+    arms: Sequence[str] | None = None
+    questions: Sequence[str] | None = None
+    language: Language | None = None
+    exploratory: bool = False
+    dry_run: bool = False
+    batch: bool = False
+
+
+def run(study: Study, wanted: Wanted) -> int:
+    """Ask what is wanted and not yet recorded, and say what came of it; the exit status.
+
+    Raises:
+        ValueError: a question or an arm that the study does not have.
+        BudgetReached: before a call that could lead over `max_cost_usd`.
+        RuntimeError: calls of this run are on their way in batches, and it was not asked for batches.
+    """
+    verdict = freeze.verify(study.folder, statistics=False)
+    study, changed = environment.chosen(study)
+    if changed:  # other models than the frozen ones
+        verdict = verdict._replace(problems=(*verdict.problems, *changed))
+    if verdict.holds and check.report(study.folder):
+        return 1
+    if not verdict.holds and not (wanted.exploratory or wanted.dry_run):
+        print(verdict, file=sys.stderr)
+        print("no confirmatory run without a freeze that holds; --exploratory runs all the same", file=sys.stderr)
+        return 1
+    loaded = material.load(study, language=wanted.language)
+    cells = run_.plan(loaded, _asked(study, wanted.questions), wanted.arms)
+    _announce(cells, loaded)
+    if wanted.dry_run:
+        if wanted.batch:
+            print(batch.counted(cells, loaded))
+        return 0
+    name = ("main" if verdict.holds else "exploratory") + f"-{loaded.language}"
+    frozen = record.frozen_sha256(study) if verdict.holds else None
+    ask = _through_batches if wanted.batch else _singly
+    for arm, why in ask(cells, loaded, name, frozen).items():
+        print(f"{arm}: not run: {why}")
+    print(status.standing(study.path("runs", name, "calls.jsonl"), study))
+    return 0
+
+
+def pilot(study: Study, *, language: Language | None) -> int:
+    """Ask the pilot questions with each number of chunks; the exit status."""
+    loaded = material.load(study, language=language)
+    asked = [question for question in questions.load(study) if question.pilot]
+    for name, varied in record.pilot_materials(loaded).items():
+        cells = run_.plan(varied, asked)
+        progress = _bar(name, len(cells))
+        record.record(varied, cells, name=f"pilot-{loaded.language}", frozen_sha256=None, progress=progress)
+    return 0
+
+
+def _asked(study: Study, names: Sequence[str] | None) -> list[questions.Question]:
+    """The questions of the study's population, or those of them that are named."""
+    known = questions.population(questions.load(study), study)
+    if unknown := sorted(set(names or ()) - {question.id for question in known}):
+        raise ValueError(f"no questions {', '.join(unknown)} in the {study.population} population of {study.study}")
+    return [question for question in known if not names or question.id in names]
+
+
+def _announce(cells: Sequence[Cell], loaded: Material) -> None:
+    nominal = record.estimate_usd(cells, loaded, paid_only=False)
+    paid = record.estimate_usd(cells, loaded, paid_only=True)
+    most = loaded.study.max_cost_usd
+    limit = "no max_cost_usd" if most is None else f"max_cost_usd = {most}"
+    print(f"{len(cells)} calls; at most {nominal:.4f} USD nominal, of which {paid:.4f} would be billed ({limit})")
+
+
+def _singly(cells: Sequence[Cell], loaded: Material, name: str, frozen: str | None) -> dict[str, str]:
+    if sent := batch.on_their_way(loaded.study, name):
+        raise RuntimeError(f"{sent} calls of {name} are on their way in batches: run again with --batch to read them")
+    return record.record(loaded, cells, name=name, frozen_sha256=frozen, progress=_bar("calls", len(cells)))
+
+
+def _through_batches(cells: Sequence[Cell], loaded: Material, name: str, frozen: str | None) -> dict[str, str]:
+    done = batch.run(loaded, cells, name=name, frozen_sha256=frozen, say=lambda text: print(text, file=sys.stderr))
+    print(f"batches: {', '.join(f'{n} {what}' for what, n in done.rows.items()) or 'nothing to ask'}")
+    if done.strays:
+        print(f"{done.strays} results were not asked for or given twice, and are left out", file=sys.stderr)
+    return done.not_run
+
+
+def _bar(name: str, total: int) -> Callable[[object, Totals], None]:
+    """A progress bar on standard error that counts every cell, done before or now, and what was spent."""
+    from tqdm import tqdm
+
+    bar = tqdm(total=total, desc=name, unit="call", mininterval=1.0)
+
+    def show(call: object, so_far: Totals) -> None:
+        if so_far.spent_usd or so_far.in_doubt_usd:
+            doubt = f" + {so_far.in_doubt_usd:.4f} in doubt" if so_far.in_doubt else ""
+            bar.set_postfix_str(f"{so_far.spent_usd:.4f} USD{doubt}", refresh=False)
+        bar.update()
+
+    return show

@@ -1,0 +1,107 @@
+"""What a person sets outside the study: keys, and which model plays a role here.
+
+Variables come from the process's environment and from `.env` in the repository's root (git-ignored;
+the environment wins). `MINILAKE_<ROLE>_<KEY>` replaces a key of `[models.<role>]` in study.toml:
+
+    MINILAKE_SMALL_PROVIDER=openai-compatible
+    MINILAKE_SMALL_MODEL=qwen3:4b
+    MINILAKE_SMALL_BASE_URL=http://localhost:11434/v1
+
+Another model than the frozen one is another study, so such a run is exploratory; see `chosen`. How
+fast a model is asked changes no row, so that is no other study.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import TypeAdapter, ValidationError
+
+from lib import config, paths, prices
+from lib.jsonl import explain
+
+FILE = paths.ROOT / ".env"
+KEYS = tuple(field.name for field in dataclasses.fields(config.Model))
+PACE = ("concurrency", "requests_per_minute", "tokens_per_minute")
+NUMBERS = ("context_window", *PACE)
+ANY = re.compile(rf"MINILAKE_([A-Z0-9_]+)_({'|'.join(key.upper() for key in KEYS)})")
+
+
+class Chosen(NamedTuple):
+    """A study with the models that this environment asks for; `changed` says what differs from study.toml."""
+
+    study: config.Study
+    changed: tuple[str, ...]
+
+
+def load(path: Path | None = None) -> dict[str, str]:
+    """The environment, over what `.env` (or the file at `path`) says; nothing is exported."""
+    path = path or FILE
+    try:
+        found = path.stat()
+    except OSError:
+        return dict(os.environ)
+    return _read(path, found.st_mtime_ns, found.st_size) | os.environ
+
+
+@functools.lru_cache(maxsize=4)
+def _read(path: Path, mtime_ns: int, size: int) -> dict[str, str]:
+    import dotenv
+
+    return {key: value for key, value in dotenv.dotenv_values(path, interpolate=False).items() if value is not None}
+
+
+def chosen(study: config.Study, environ: Mapping[str, str] | None = None) -> Chosen:
+    """The study with its roles' models as the environment wants them.
+
+    A replaced `model` loses the study's `price_as`, which priced another model: it needs a list
+    price of its own or MINILAKE_<ROLE>_PRICE_AS.
+
+    Raises:
+        ConfigError: an override for a role that the study lacks, a wrong value, or a model without a price.
+
+    >>> study = config.load("pytest-small")
+    >>> other = {"MINILAKE_SMALL_PROVIDER": "anthropic", "MINILAKE_SMALL_MODEL": "claude-haiku-5-5"}
+    >>> chosen(study, other).study.models["small"].provider
+    'anthropic'
+    """
+    environ = load() if environ is None else environ
+    models, changed = dict(study.models), []
+    for name, value in sorted(environ.items()):
+        if (match := ANY.fullmatch(name)) and value and (role := match[1].lower()) not in models:
+            raise config.ConfigError(f"{name}: {study.study} has no role {role}; roles: {', '.join(models)}")
+    for role, model in models.items():
+        named = {key: environ.get(f"MINILAKE_{role.upper()}_{key.upper()}") for key in KEYS}
+        given = {key: value for key, value in named.items() if value}
+        new = _model(role, model, given)
+        changed += [
+            f"models.{role}.{key} = {after!r}, not {before!r}"
+            for key in KEYS
+            if key not in PACE and (after := getattr(new, key)) != (before := getattr(model, key))
+        ]
+        models[role] = new
+    return Chosen(dataclasses.replace(study, models=models), tuple(changed))
+
+
+def _model(role: str, model: config.Model, given: Mapping[str, str]) -> config.Model:
+    whole = dataclasses.asdict(model)
+    if "model" in given and given["model"] != model.model:
+        whole["price_as"] = None
+    numbers = {key: int(given[key]) for key in NUMBERS if given.get(key, "").isdecimal()}
+    try:
+        new = TypeAdapter(config.Model).validate_json(json.dumps({**whole, **given, **numbers}))
+    except ValidationError as fault:
+        said = "; ".join(explain(config.Model, fault))
+        raise config.ConfigError(f"MINILAKE_{role.upper()}_*: {said}") from None
+    listed = prices.load().by_model
+    if given and new.priced_as not in listed:
+        variable = f"MINILAKE_{role.upper()}_PRICE_AS"
+        raise config.ConfigError(f"{new.priced_as!r} has no price: set {variable} to one of {', '.join(listed)}")
+    return new

@@ -1,0 +1,80 @@
+"""The environment: `.env` under the process's variables, and roles given to other models."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from lib import config
+from lib.config import ConfigError
+from lib.models import environment
+from lib.models.environment import chosen, load
+
+STUDY = config.load("pytest-small")
+HAIKU = {"MINILAKE_SMALL_PROVIDER": "anthropic", "MINILAKE_SMALL_MODEL": "claude-haiku-5-5"}
+
+
+def test_the_environment_wins_over_the_file_and_the_file_is_not_exported(tmp_path, monkeypatch):
+    path = tmp_path / ".env"
+    path.write_text('# keys\nMINILAKE_A="from $file"\nMINILAKE_B=file\nEMPTY\n')
+    monkeypatch.setenv("MINILAKE_B", "process")
+    found = load(path)
+    assert (found["MINILAKE_A"], found["MINILAKE_B"], "EMPTY" in found) == ("from $file", "process", False)
+    assert "MINILAKE_A" not in os.environ
+
+
+def test_a_changed_file_is_read_again_and_a_missing_one_is_no_fault(tmp_path):
+    path = tmp_path / ".env"
+    assert "MINILAKE_C" not in load(path)
+    for value in ("one", "three"):
+        path.write_text(f"MINILAKE_C={value}\n")
+        assert load(path)["MINILAKE_C"] == value
+
+
+def test_the_default_file_is_in_the_root_and_ignored_by_git():
+    assert environment.FILE == environment.paths.ROOT / ".env"
+    assert ".env" in (environment.paths.ROOT / ".gitignore").read_text().splitlines()
+
+
+def test_without_variables_the_study_is_what_its_file_says():
+    assert chosen(STUDY, {}) == (STUDY, ())
+    assert chosen(STUDY, {"MINILAKE_SMALL_MODEL": "", "MINILAKE_BUILD": "x", "MINILAKE_CACHE_TTL": "1h"}).changed == ()
+
+
+def test_a_role_is_given_to_another_model_and_loses_the_price_of_the_old_one():
+    found = chosen(STUDY, HAIKU)
+    assert found.study.models["small"] == config.Model("anthropic", "claude-haiku-5-5")
+    assert found.study.models["large"] == STUDY.models["large"]
+    assert found.changed == (
+        "models.small.provider = 'anthropic', not 'local'",
+        "models.small.model = 'claude-haiku-5-5', not 'qwen2.5-coder-1.5b-instruct-q4_k_m'",
+        "models.small.price_as = None, not 'claude-haiku-5-5'",
+    )
+
+
+def test_every_key_of_a_model_can_be_set():
+    given = {"PROVIDER": "replay", "MODEL": "m", "PRICE_AS": "gpt-5.4-nano", "BASE_URL": "http://localhost:1",
+             "CONTEXT_WINDOW": "9", "CACHE_TTL": "1h", "LEDGERS": "x/*.jsonl"}  # fmt: skip
+    found = chosen(STUDY, {f"MINILAKE_TINY_{key}": value for key, value in given.items()}).study.models["tiny"]
+    assert found == config.Model("replay", "m", "gpt-5.4-nano", "http://localhost:1", 9, "1h", "x/*.jsonl")
+
+
+def test_the_same_model_elsewhere_keeps_its_price():
+    found = chosen(STUDY, {"MINILAKE_SMALL_BASE_URL": "http://localhost:1"})
+    assert found.study.models["small"].price_as == "claude-haiku-5-5" and len(found.changed) == 1
+
+
+@pytest.mark.parametrize(
+    "environ, message",
+    [
+        ({"MINILAKE_SMAL_MODEL": "x"}, "MINILAKE_SMAL_MODEL: pytest-small has no role smal; roles: small, large, tiny"),
+        ({"MINILAKE_SMALL_MODEL": "m"}, "'m' has no price: set MINILAKE_SMALL_PRICE_AS to one of claude-haiku-5-5"),
+        ({"MINILAKE_SMALL_PRICE_AS": "m"}, "'m' has no price"),
+        ({"MINILAKE_SMALL_CACHE_TTL": "1d"}, r"MINILAKE_SMALL_\*: field 'cache_ttl'"),
+        ({"MINILAKE_SMALL_CONTEXT_WINDOW": "big"}, "field 'context_window'"),
+    ],
+)
+def test_a_variable_that_cannot_be_used_is_named(environ, message):
+    with pytest.raises(ConfigError, match=message):
+        chosen(STUDY, environ)
