@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from lib import config, models, prices, record
 from lib.arms import Material
-from lib.batch_journal import Journal, asked_for
+from lib.batch_journal import NAME, Journal
 from lib.batch_work import Say, Work
 from lib.ledger import Ledger
 from lib.models.message_batches import Batches
@@ -78,7 +78,7 @@ def run(
     folder = study.path("runs", name)
     with contextlib.ExitStack() as stack:
         ledger = stack.enter_context(Ledger(folder / "calls.jsonl"))
-        journal = Journal(folder / "batches.jsonl")
+        journal = Journal(folder / NAME)
         open_ = [cell for cell in cells if cell.arm not in not_run]
         for each in dict.fromkeys(map(role, open_)):
             model: Any = stack.enter_context(opener(study.models[each]))
@@ -89,11 +89,6 @@ def run(
     if twins:
         not_run |= fill(twins)
     return Outcome(rows, not_run, strays)
-
-
-def on_their_way(study: config.Study, name: str) -> int:
-    """How many calls of run `name` are in batches that were not read yet: asking them now would pay twice."""
-    return len(asked_for(Journal(study.path("runs", name, "batches.jsonl")).open()))
 
 
 def counted(

@@ -20,6 +20,7 @@ from lib import jsonl
 from lib.jsonl import RowError
 from lib.schema import _Row
 
+NAME = "batches.jsonl"  # in the folder of a run
 Event = Literal["intended", "submitted", "harvested", "void"]
 
 
@@ -129,3 +130,8 @@ class Journal:
 def asked_for(batches: Sequence[Open]) -> set[str]:
     """The calls that are on their way and must not be sent again."""
     return {asked.call for batch in batches for asked in batch.calls}
+
+
+def on_their_way(run: Path) -> int:
+    """How many calls of the run in this folder are in batches that were not read yet: asking them would pay twice."""
+    return len(asked_for(Journal(run / NAME).open()))

@@ -181,8 +181,9 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _status(arguments: argparse.Namespace) -> int:
     from lib import config, status
+    from lib.models import environment
 
-    for standing in status.runs(config.load(arguments.study)):
+    for standing in status.runs(environment.chosen(config.load(arguments.study)).study):
         print(standing)
     return 0
 

@@ -10,14 +10,14 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from lib import batch, check, freeze, material, questions, record, status
+from lib import batch, batch_journal, check, freeze, material, questions, record, status
 from lib import run as run_
 from lib.arms import Material
 from lib.budget import Totals
 from lib.config import Study
 from lib.models import environment
 from lib.plan import Cell
-from lib.schema import Language
+from lib.schema import Language, Question
 
 
 class Wanted(NamedTuple):
@@ -76,7 +76,7 @@ def pilot(study: Study, *, language: Language | None) -> int:
     return 0
 
 
-def _asked(study: Study, names: Sequence[str] | None) -> list[questions.Question]:
+def _asked(study: Study, names: Sequence[str] | None) -> list[Question]:
     """The questions of the study's population, or those of them that are named."""
     known = questions.population(questions.load(study), study)
     if unknown := sorted(set(names or ()) - {question.id for question in known}):
@@ -93,7 +93,7 @@ def _announce(cells: Sequence[Cell], loaded: Material) -> None:
 
 
 def _singly(cells: Sequence[Cell], loaded: Material, name: str, frozen: str | None) -> dict[str, str]:
-    if sent := batch.on_their_way(loaded.study, name):
+    if sent := batch_journal.on_their_way(loaded.study.path("runs", name)):
         raise RuntimeError(f"{sent} calls of {name} are on their way in batches: run again with --batch to read them")
     return record.record(loaded, cells, name=name, frozen_sha256=frozen, progress=_bar("calls", len(cells)))
 

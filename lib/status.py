@@ -11,24 +11,30 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from lib import budget, inflight, ledger, prices
+from lib import batch_journal, budget, inflight, ledger, prices
 from lib.budget import Totals
 from lib.config import Study
 
 
 class Standing(NamedTuple):
-    """One run. `failed` counts attempts by the kind of their error; `in_flight` has no row of its own yet."""
+    """One run. `failed` counts attempts by the kind of their error; `in_flight` has no row of its own yet.
+
+    What is `in_batches` has no row either, and no cost until it is read.
+    """
 
     run: str
     done: int
     failed: dict[str, int]
     in_flight: int
     cost: Totals
+    in_batches: int = 0
 
     def __str__(self) -> str:
         parts = [f"{self.run}: {self.done} answered", *(f"{count} {kind}" for kind, count in self.failed.items())]
         if self.in_flight:
             parts.append(f"{self.in_flight} in flight, or in doubt since the run ended")
+        if self.in_batches:
+            parts.append(f"{self.in_batches} on their way in batches")
         most = self.cost.spent_usd + self.cost.in_doubt_usd
         doubt = f", at most {most:.4f} with {self.cost.in_doubt} in doubt" if self.cost.in_doubt else ""
         return ", ".join(parts) + f"; billed {self.cost.spent_usd:.4f} USD{doubt}"
@@ -49,6 +55,7 @@ def standing(path: Path, study: Study) -> Standing:
         failed=dict(sorted(Counter(row.error.kind for row in rows if row.error).items())),
         in_flight=len(flying),
         cost=budget.totals([*rows, *flying], study, listed=prices.load()),
+        in_batches=batch_journal.on_their_way(path.parent),
     )
 
 

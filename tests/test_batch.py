@@ -12,7 +12,7 @@ import httpx2
 import pytest
 from fake_batches import KEY, MADE, Provider, errored, succeeded
 
-from lib import batch, cli, config, costs, ledger, models, prices, run
+from lib import batch, budget, cli, config, costs, ledger, models, prices, run, status
 from lib.batch_journal import Asked, Entry, Journal
 from lib.batch_work import BatchError
 from lib.freeze import Verdict
@@ -115,6 +115,8 @@ def test_without_a_key_the_arms_are_not_run(study):
 
     found = go(study, Provider(), "A0", opener=closed)
     assert found.not_run == {"A0": "no key: set ANTHROPIC_API_KEY"} and rows(study) == []
+    assert go(study, Provider(), "A0").not_run == {}
+    assert json.loads(study.path("runs/main-en/run.json").read_text())["not_run"] == {}
 
 
 def test_the_gate_answers_by_itself_and_repeats_answers_instead_of_buying_them_twice(study):
@@ -161,6 +163,10 @@ def test_a_result_that_is_missing_is_a_row_and_one_that_is_a_stray_is_none(study
     go(study, provider, "A0", sleep=lambda seconds: spoil(provider))
     kinds = Counter(row.error.kind if row.error else row.class_ for row in rows(study))
     assert kinds == {"letter": 7, "batch_missing": 1}
+    (missing,) = [row for row in rows(study) if row.error]  # nobody knows whether it was billed
+    assert missing.input_tokens > 0 and missing.output_tokens == study.sampling.max_tokens
+    standing = status.standing(study.path("runs/main-en/calls.jsonl"), study)
+    assert (standing.cost.billed, standing.cost.in_doubt) == (7, 1) and standing.cost.in_doubt_usd > 0
 
 
 def spoil(provider):
@@ -237,6 +243,22 @@ def test_a_crash_in_the_middle_of_a_harvest_repeats_no_row(study):
     assert len(provider.batches) == 1 and len({row.call for row in rows(study)}) == len(rows(study)) == 8
 
 
+def test_a_harvest_that_was_broken_off_repeats_no_failed_row_either(study):
+    provider = Provider(lambda id_, params: {"type": "expired"})
+    assert go(study, provider, "A0").rows == {"batch_expired": 8}
+    journal = study.path("runs/main-en/batches.jsonl")
+    journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[:2]))
+    assert go(study, provider, "A0").rows == {}
+    assert len(rows(study)) == 8 and len(provider.batches) == 1
+
+
+def test_a_reply_whose_bill_cannot_be_read_carries_the_most_that_it_can_have_cost(study):
+    provider = Provider(lambda id_, params: succeeded(input_tokens=-1))
+    assert go(study, provider, "A0").rows == {"bad_usage": 8}
+    cost = status.standing(study.path("runs/main-en/calls.jsonl"), study).cost
+    assert (cost.spent_usd, cost.in_doubt) == (0.0, 8) and cost.in_doubt_usd > 0
+
+
 def test_results_that_break_off_are_read_again_and_not_taken_for_missing(study):
     provider = Provider()
     provider.cut = 3
@@ -307,6 +329,28 @@ def test_nothing_is_sent_that_could_cost_more_than_the_limit(study):
         go(dataclasses.replace(study, max_cost_usd=0.000001), provider := Provider(), "A0")
     assert provider.batches == {}
     assert go(dataclasses.replace(study, max_cost_usd=1.0), provider, "A0").rows == {"letter": 8}
+
+
+def test_the_limit_counts_what_is_on_its_way(study):
+    """A0's batch cannot be afforded twice, and it is on its way when A3 asks: nothing of A3 is sent."""
+
+    class Stopped(BaseException): ...
+
+    def stop(seconds):
+        raise Stopped
+
+    here, provider = fakes.material(study), Provider()
+    with pytest.raises(Stopped):
+        go(study, provider, "A0", sleep=stop)
+    (standing,) = status.runs(study)
+    assert "0 answered, 8 on their way in batches; billed 0.0000 USD" in str(standing)
+    today, most = datetime.datetime.now(datetime.UTC).date(), 0.0
+    for cell in run.plan(here, ASKED, ["A3"]):
+        prompt, model = run.prompt_of(cell, here), study.models["small"]
+        most += budget.worst_usd(prompt, model, max_tokens=8, on=today, listed=prices.load(), batch=True)
+    with pytest.raises(BudgetReached, match="with those on their way; spent"):
+        go(dataclasses.replace(study, max_cost_usd=1.01 * most), provider, "A3")
+    assert len(provider.batches) == 1
 
 
 def test_a_batch_row_costs_half_in_the_actual_cost_and_the_same_in_the_nominal_one(study):

@@ -18,7 +18,8 @@ from lib.schema import CallError, Prompt
 
 DAY = date(2026, 11, 30)
 CACHED = Price("cached", date(2026, 1, 1), 1.0, 10.0, "invented", cache_read=0.1, cache_write=1.25, cache_write_1h=2.0)
-LISTED = Prices({**ledgers.PRICES.by_model, "cached": (CACHED,)})
+BATCHED = dataclasses.replace(CACHED, model="batched", batch_factor=0.5)
+LISTED = Prices({**ledgers.PRICES.by_model, "cached": (CACHED,), "batched": (BATCHED,)})
 STUDY = ledgers.study()  # small-model is priced as "cheap": 1 and 10 USD per million tokens
 PROMPT = Prompt("Be brief.", "", "Ção?")  # 9 and 6 bytes in UTF-8
 WORST = (9 + 6 + budget.TEMPLATE_TOKENS) * 1e-6 + 8 * 10e-6
@@ -62,13 +63,21 @@ def test_a_row_costs_what_its_tokens_cost_and_nothing_where_nobody_sends_a_bill(
     assert budget.cost_usd(call, priced_as="cheap", listed=LISTED) == pytest.approx(usd)
 
 
-@pytest.mark.parametrize("kind", ["in_doubt", "timeout", "connection", "bad_reply"])
+@pytest.mark.parametrize("kind", ["in_doubt", "timeout", "connection", "bad_reply", "bad_usage", "batch_missing"])
 def test_a_row_in_doubt_raises_the_upper_bound_only(kind):
     found = budget.totals(
         [row(), failed(kind), failed("server", input_tokens=0, output_tokens=0)], STUDY, listed=LISTED
     )
     assert found == Totals(1, pytest.approx(30e-6), 1, pytest.approx(30e-6))
     assert not budget.in_doubt(dataclasses.replace(failed(kind), provider="local"))
+
+
+def test_a_row_of_a_batch_costs_half_in_both_bounds():
+    """10 tokens in at 1.0, 2 out at 10; in doubt all input at 2.0, the price of an hour's cache; all halved."""
+    sent = dataclasses.replace(row(), provider="anthropic-batch")
+    assert budget.cost_usd(sent, priced_as="batched", listed=LISTED) == pytest.approx((10 + 20) / 2e6)
+    lost = dataclasses.replace(failed("batch_missing"), provider="anthropic-batch")
+    assert budget.cost_usd(lost, priced_as="batched", listed=LISTED) == pytest.approx((20 + 20) / 2e6)
 
 
 def test_totals_leave_out_what_nobody_bills_and_name_a_model_without_a_price():

@@ -55,9 +55,16 @@ def test_a_role_is_given_to_another_model_and_loses_the_price_of_the_old_one():
 
 def test_every_key_of_a_model_can_be_set():
     given = {"PROVIDER": "replay", "MODEL": "m", "PRICE_AS": "gpt-5.4-nano", "BASE_URL": "http://localhost:1",
-             "CONTEXT_WINDOW": "9", "CACHE_TTL": "1h", "LEDGERS": "x/*.jsonl"}  # fmt: skip
+             "CONTEXT_WINDOW": "9", "CACHE_TTL": "1h", "LEDGERS": "x/*.jsonl", "CONCURRENCY": "8",
+             "REQUESTS_PER_MINUTE": "60", "TOKENS_PER_MINUTE": "9000"}  # fmt: skip
     found = chosen(STUDY, {f"MINILAKE_TINY_{key}": value for key, value in given.items()}).study.models["tiny"]
-    assert found == config.Model("replay", "m", "gpt-5.4-nano", "http://localhost:1", 9, "1h", "x/*.jsonl")
+    assert found == config.Model("replay", "m", "gpt-5.4-nano", "http://localhost:1", 9, "1h", "x/*.jsonl", 8, 60, 9000)
+
+
+def test_how_fast_a_model_is_asked_makes_no_other_study():
+    found = chosen(STUDY, {"MINILAKE_SMALL_CONCURRENCY": "8", "MINILAKE_SMALL_TOKENS_PER_MINUTE": "9000"})
+    small = found.study.models["small"]
+    assert (small.concurrency, small.tokens_per_minute, found.changed) == (8, 9000, ())
 
 
 def test_the_same_model_elsewhere_keeps_its_price():
