@@ -209,9 +209,10 @@ def test_a_limit_is_never_passed_and_is_used_up_but_for_one_call(tmp_path, concu
 
 def test_ctrl_c_begins_nothing_more_and_records_what_was_in_flight(tmp_path):
     code = f"""
-import sys
+import signal, sys
 from pathlib import Path
 import fire
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever starts the tests in the background ignores it
 fire.run(fire.material(Path({str(tmp_path)!r}), sys.argv[1], samples=50, concurrency=8))
 """
     environ = os.environ | {"PYTHONPATH": f"{paths.ROOT}:{paths.ROOT}/tests"}
@@ -221,7 +222,7 @@ fire.run(fire.material(Path({str(tmp_path)!r}), sys.argv[1], samples=50, concurr
             while lines(tmp_path / "log") < 20:
                 time.sleep(0.005)
             child.send_signal(signal.SIGINT)
-            said = child.communicate(timeout=60)[1].decode()
+            said = child.communicate(timeout=300)[1].decode()
         assert child.returncode != 0 and "KeyboardInterrupt" in said and re.search("waiting for [1-8] replies", said)
         rows = ledger.read(fire.ledger_of(here), report=pytest.fail)
         assert len(rows) == lines(tmp_path / "log") == len({row.call for row in rows}) < 200
