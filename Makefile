@@ -23,7 +23,7 @@ ifneq (,$(and $(filter run pilot freeze verify,$(MAKECMDGOALS)),$(if $(STUDY),,m
 $(error say which study: STUDY=name, one of: $(studies))
 endif
 
-.PHONY: help setup lock test lint smoke reproduce run native pilot freeze verify bench lab clean
+.PHONY: help setup inspect lock test lint smoke reproduce run native pilot freeze verify bench lab clean
 
 help: ## this list
 	@echo "usage: make TARGET [STUDY=name] [FORCE=1] [ARGS='...']"
@@ -37,7 +37,10 @@ setup: ## install the pinned packages into the active conda environment or .venv
 reproduce: setup ## every table and figure from the recorded calls; FORCE=1 recomputes all; asks no model
 	@$(PY) -m lib.book $(if $(FORCE),--force) $(STUDY)
 
-test: setup ## the tests, with coverage of lib (ARGS="-k ledger" picks some); fetches a lake and a 0.5B model first
+inspect: setup ## Inspect AI in an environment of its own, for export-inspect and the bench (233 MB)
+	@scripts/inspect.sh $(PY)
+
+test: inspect ## the tests, with coverage of lib (ARGS="-k ledger" picks some); fetches a lake and a 0.5B model first
 	@$(PY) -m lib lake pytest-small
 	@$(PY) -m lib.models.gguf qwen2.5-coder-0.5b-instruct-q4
 	$(PY) -m pytest --cov $(if $(ARGS),--cov-fail-under=0) $(ARGS)
@@ -64,7 +67,7 @@ freeze: setup ## freeze a study's material and code before its first call: make 
 verify: setup ## check that what was frozen still holds: make verify STUDY=name
 	$(PY) -m lib verify $(STUDY) $(ARGS)
 
-bench: setup ## time the statistics against plain scipy, and the runner against a bare SDK loop and Inspect AI
+bench: inspect ## time the statistics against plain scipy, and the runner against a bare SDK loop and Inspect AI
 	$(PY) -m bench.bench_stats
 	$(PY) -m bench.bench_runner $(ARGS)
 
@@ -74,6 +77,8 @@ lab: setup ## open the notebooks in JupyterLab
 lock: ## work out requirements.lock again from requirements.in (needs uv)
 	uv pip compile -q --universal --generate-hashes --python-version 3.11 --custom-compile-command "make lock" \
 		--override <(echo "torch ; python_version < '3'") requirements.in -o requirements.lock
+	uv pip compile -q --universal --generate-hashes --python-version 3.11 --custom-compile-command "make lock" \
+		requirements-inspect.in -o requirements-inspect.lock
 
 clean: ## remove what can be rebuilt (data/build, caches); keeps the environment
 	rm -rf data/build .pytest_cache .hypothesis .mypy_cache .ruff_cache .coverage htmlcov

@@ -37,7 +37,7 @@ from lib.models import Closing, Reply
 from lib.schema import Prompt
 
 GOAL, GOAL_INSPECT = 0.9, 5.0
-INSPECT = paths.BUILD / "inspect/bin/python"
+INSPECT = paths.BUILD / "inspect-env/bin/python"
 # Latency in seconds, calls in flight, calls: some seconds a turn.
 SETTINGS = ((0.0, 1, 300), (0.0, 16, 600), (0.0, 64, 600), (0.05, 1, 60), (0.05, 16, 600), (0.05, 64, 600))
 
@@ -171,8 +171,7 @@ def main() -> None:
     python = given.inspect if given.inspect.exists() else None
     print("runner: calls a second against one stub server, each side's fastest turn; a synced line a call")
     if python is None:
-        print(f"  Inspect AI skipped: no {given.inspect}. Its packages conflict with ours, so it needs its own:")
-        print("  uv venv data/build/inspect && uv pip install -p data/build/inspect inspect-ai openai")
+        print(f"  Inspect AI skipped: no {given.inspect}; `make inspect` installs it")
     for latency, concurrency, calls in SETTINGS:
         found = compare(latency, concurrency, int(calls * given.scale), turns=given.turns, python=python)
         print(f"  {1e3 * latency:2.0f} ms, {concurrency:2} in flight: {said(found)}", flush=True)

@@ -2,12 +2,14 @@
 
 One log a run and arm under `data/build/inspect/<study>/`, written with inspect-ai's own classes. Every
 row is a sample, failed attempts too. Prompts are rebuilt (`lib/replay.py`) and hold third-party text,
-so these files are for reading here and are never committed. inspect-ai is optional.
+so these files are for reading here and are never committed. inspect-ai has an environment of its own
+(`make inspect`), since its pins differ from ours.
 """
 
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +19,7 @@ from lib.arms import Material
 from lib.config import Study
 from lib.schema import LETTERS, Call, Language, Prompt, Question
 
-PACKAGE = "inspect-ai==0.3.285"
+ENVIRONMENT = paths.BUILD / "inspect-env"
 
 
 class NotInstalled(RuntimeError):
@@ -164,10 +166,13 @@ def _scores(call: Call, study: Study, question: Question | None) -> tuple[str, d
 
 def _inspect() -> Any:
     """The package, with the parts that are used here."""
+    for site in ENVIRONMENT.glob("lib/python*/site-packages"):
+        if str(site) not in sys.path:
+            sys.path.append(str(site))  # behind: what both have comes from ours
     try:
         import inspect_ai.log
         import inspect_ai.model
         import inspect_ai.scorer
     except ImportError as fault:
-        raise NotInstalled(f"export-inspect needs {PACKAGE} ({fault}): pip install {PACKAGE}") from None
+        raise NotInstalled(f"export-inspect needs inspect-ai ({fault}): `make inspect` installs it") from None
     return inspect_ai

@@ -1,13 +1,11 @@
 """Ledgers as Inspect logs: the real small study, read back with Inspect's own reader, every call with its prompt.
 
-inspect-ai is optional, and its pins may stand beside the environment: MINILAKE_INSPECT_SITE names a folder to import it
-from. Where there is none, the tests of the logs themselves are skipped.
+`make test` installs inspect-ai into data/build/inspect-env first; without it these tests fail.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import os
 import sys
 from collections import Counter
 
@@ -19,15 +17,13 @@ from lib import config, export_inspect, jsonl, ledger, paths, questions, replay,
 from lib.export_inspect import NotInstalled
 from lib.schema import CallError, prompt_sha256
 
-if site := os.environ.get("MINILAKE_INSPECT_SITE"):
-    sys.path.insert(0, site)
 STUDY = config.load("pytest-small")
 
 
 def test_without_the_package_the_error_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "inspect_ai", None)
     monkeypatch.setitem(sys.modules, "inspect_ai.log", None)
-    with pytest.raises(NotInstalled, match=r"export-inspect needs inspect-ai==\S+ \(.*\): pip install inspect-ai=="):
+    with pytest.raises(NotInstalled, match=r"export-inspect needs inspect-ai \(.*\): `make inspect` installs it"):
         export_inspect.export(STUDY)
 
 
@@ -45,7 +41,7 @@ def test_every_prompt_of_a_run_is_rebuilt_and_a_changed_one_is_none(tmp_path):
 
 @pytest.fixture(scope="module")
 def log():
-    return pytest.importorskip("inspect_ai.log")
+    return export_inspect._inspect().log
 
 
 @pytest.fixture(scope="module")
