@@ -118,11 +118,11 @@ class Batches:
             named = self.model.name if same_model(reply.model, self.model.name) else reply.model
             return Result(custom_id, reply._replace(model=named), None)
         if kind == "errored":
-            fault = error(result.get("error"), name=self.model.name)
+            failed = error(result.get("error"), name=self.model.name)
         else:
             known: ErrorKind = "batch_canceled" if kind == "canceled" else "batch_expired"
-            fault = ModelError(known, f"{self.model.name}: the batch ended before this request was answered ({kind})")
-        return Result(custom_id, None, CallError(fault.kind, fault.message))
+            failed = ModelError(known, f"{self.model.name}: the batch ended before this request was answered ({kind})")
+        return Result(custom_id, None, CallError(failed.kind, failed.message))
 
     def _status(self, request: Any) -> Status:
         return _status(self.model.send(lambda client: request(client.messages.batches)).to_dict(mode="json"))
