@@ -88,14 +88,15 @@ class Provider:
 
     def _batch(self, id_: str) -> dict:
         ended = self.seen[id_] >= self.looks
+        made = self.made + datetime.timedelta(seconds=[*self.batches].index(id_))  # one after the other
         kinds = ("processing", "succeeded", "errored", "canceled", "expired")
         counts = dict.fromkeys(kinds, 0)
         for each in self.batches[id_]:
             counts[self.outcome(each["custom_id"], each["params"])["type"] if ended else "processing"] += 1
         return {
             "id": id_, "type": "message_batch", "processing_status": "ended" if ended else "in_progress",
-            "created_at": self.made.isoformat(), "expires_at": (self.made + datetime.timedelta(days=1)).isoformat(),
-            "ended_at": (self.made + datetime.timedelta(seconds=90)).isoformat() if ended else None,
+            "created_at": made.isoformat(), "expires_at": (made + datetime.timedelta(days=1)).isoformat(),
+            "ended_at": (made + datetime.timedelta(seconds=90)).isoformat() if ended else None,
             "archived_at": None, "cancel_initiated_at": None, "request_counts": counts,
             "results_url": f"https://api.anthropic.com{BATCHES}/{id_}/results" if ended else None,
         }  # fmt: skip

@@ -59,7 +59,7 @@ def test_a_batch_is_cancelled_by_its_id():
         ("rate_limit_error", "slow", "rate_limit"),
         ("overloaded_error", "busy", "overloaded"),
         ("api_error", "oops", "server"),
-        ("timeout_error", "slow", "timeout"),
+        ("timeout_error", "slow", "server"),
         ("invalid_request_error", "no such field", "bad_request"),
         ("invalid_request_error", "prompt is too long: 9 > 8 maximum", "context_window"),
         ("something_new", "?", "bad_request"),

@@ -7,7 +7,7 @@ import pytest
 from test_inflight import begun
 from test_ledger import made
 
-from lib import cli, jsonl, status
+from lib import cli, config, jsonl, status
 from lib.budget import Totals
 from lib.ledger import Ledger
 from lib.schema import CallError
@@ -45,5 +45,6 @@ def test_a_run_without_bills_and_doubts_says_so_in_few_words(here):
 def test_the_verb_prints_a_line_a_run(capsys):
     assert cli.main(["status", "pytest-small"]) == 0
     said = capsys.readouterr().out.splitlines()
-    assert [line.split(":")[0] for line in said] == ["main-en", "pilot-en", "rerank-en"]
+    runs = config.load("pytest-small").path("runs").glob("*/calls.jsonl")
+    assert [line.split(":")[0] for line in said] == sorted(path.parent.name for path in runs) != []
     assert all("billed 0.0000 USD" in line for line in said)

@@ -113,8 +113,8 @@ class Batches:
         if kind == "succeeded":
             try:
                 reply = self.model.reply(result["message"], latency_s=latency_s)
-            except ModelError as fault:
-                return Result(custom_id, None, CallError(fault.kind, fault.message))
+            except ModelError as broken:
+                return Result(custom_id, None, CallError(broken.kind, broken.message))
             named = self.model.name if same_model(reply.model, self.model.name) else reply.model
             return Result(custom_id, reply._replace(model=named), None)
         if kind == "errored":
