@@ -24,6 +24,7 @@ FILES = {
     "lib/models/__init__.py": "def open_model(name): importlib.import_module('lib.models.' + name)\n",
     "lib/models/local.py": "from lib.jsonl import x\n",
     "lib/record.py": "",
+    "lib/batch.py": "",
     "lib/letters.py": "",
     "lib/questions.py": "",
     "lib/cards.py": "",
