@@ -17,7 +17,7 @@ REPLICATES = 200
 @pytest.mark.parametrize("name", STUDIES)
 def test_every_recorded_prompt_is_rebuilt_and_hashes_as_recorded(name):
     rebuilt = replay.prompts(config.load(name))
-    assert sum(each.calls for each in rebuilt) > 0
+    assert sum(each.calls for each in rebuilt) > 0, "no call of any run is recorded"
     assert [fault for each in rebuilt for fault in each.faults] == []
 
 
