@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 from collections import Counter
 
@@ -83,3 +84,17 @@ def test_an_id_used_twice_is_refused_with_its_name(tmp_path):
     study = fakes.study_folder(tmp_path, questions=[*fakes.QUESTIONS, fakes.QUESTIONS[0]])
     with pytest.raises(jsonl.RowError, match="ids used twice: f1"):
         questions.load(study)
+
+
+def test_the_population_is_the_test_split_or_the_core_of_it():
+    test = [q for q in fakes.QUESTIONS if q.split == "test"]
+    marked = [dataclasses.replace(q, core=q.id == test[1].id) for q in fakes.QUESTIONS]
+    core = dataclasses.replace(fakes.STUDY, population="core")
+    assert [q.id for q in questions.population(marked, fakes.STUDY)] == [q.id for q in test]
+    assert [q.id for q in questions.population(marked, core)] == [test[1].id]
+
+
+def test_an_empty_population_raises_and_names_it():
+    core = dataclasses.replace(fakes.STUDY, population="core")
+    with pytest.raises(ValueError, match="samovar has no questions in its population, 'core'"):
+        questions.population(fakes.QUESTIONS, core)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lib.chunk import chunks
-from lib.recall import COMPARED, KS, compare_embedders, found, needs, recall_table
+from lib.recall import COMPARED, KS, compare_embedders, found, needs, recall_table, tables
 from lib.schema import Hit
 from tests.fakes import BY_ID, QUESTIONS, STUDY, made_lake
 
@@ -147,3 +147,13 @@ def test_embedders_are_compared_on_the_calibration_questions_only(tmp_path, monk
     assert set(zip(table.embedder, table.revision, table.retriever, strict=True)) == {
         (name, f"{name}-1", retriever) for name in "xy" for retriever in ("vector", "hybrid")
     }
+
+
+def test_where_the_reranker_read_for_some_questions_only_retrievers_are_compared_on_those():
+    """The second table has the other three retrievers on all questions; with all reread there is one table."""
+    whole = rankings(lambda question: IDS[:5])
+    read = {key: hits for key, hits in whole.items() if key[0] == "f1" or key[2] != "reranked"}
+    assert len(tables(QUESTIONS, whole, CHUNKS, language="en")) == 1
+    compared, everywhere = tables(QUESTIONS, read, CHUNKS, language="en")
+    assert set(compared["retriever"]) == set(COMPARED) and set(compared["n"]) == {1}
+    assert set(everywhere["retriever"]) == {"bm25", "vector", "hybrid"} and everywhere["n"].max() > 1
