@@ -8,6 +8,7 @@ occur twice, and the report. Whether an answer is *right* is not decided: that t
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -113,6 +114,7 @@ def _read(path: Path, kind: type[Row]) -> Numbered[Row]:
     for line, text in numbered:
         try:
             found.rows.append((line, jsonl.parse(kind, text, where="")))
+            found.faults.extend(Fault(path, line, f"the key {key!r} twice in one object") for key in _repeated(text))
         except jsonl.RowError as fault:
             draft = kind is Question and '"verified"' in text
             hint = " (a draft: once a person has reviewed it, take out `author` and `verified`)" if draft else ""
@@ -120,6 +122,17 @@ def _read(path: Path, kind: type[Row]) -> Numbered[Row]:
     if not numbered:
         found.faults.append(Fault(path, 0, "there is no line in it"))
     return found
+
+
+def _repeated(text: str) -> list[str]:
+    """Keys that an object of this JSON text has more than once, of which parsers keep one in silence."""
+    repeated: list[str] = []
+
+    def look(pairs: list[tuple[str, object]]) -> None:
+        repeated.extend(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+
+    json.loads(text, object_pairs_hook=look)
+    return repeated
 
 
 def _twice(ids: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:

@@ -207,6 +207,8 @@ def _dangling(config: Study) -> Iterator[str]:
     for name, arm in config.arms.items():
         if arm.model not in config.models:
             yield f"arms.{name}.model = {arm.model!r} is not one of the models {', '.join(config.models)}"
+        if not arm.contexts:
+            yield f'arms.{name}.context is empty: "none" gives the question alone'
         if {"gold", "superseded"} & set(arm.contexts) and arm.questions == "all":
             yield f'arms.{name} gives gold, which unanswerable questions do not have: set questions = "answerable"'
     seen = set()

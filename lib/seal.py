@@ -26,7 +26,7 @@ def seal(study: str | Path, run: str, *, today: datetime.date | None = None) -> 
         FreezeError: no such run, or one that is sealed already with other files.
     """
     folder = paths.study_folder(study) / "runs" / run
-    if not (folder / "calls.jsonl").is_file():
+    if Path(run).name != run or not (folder / "calls.jsonl").is_file():
         known = ", ".join(path.name for path in runs(folder.parent.parent)) or "none"
         raise FreezeError(f"no run {run!r}: {folder}/calls.jsonl does not exist; runs: {known}")
     path = folder / SEALED

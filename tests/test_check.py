@@ -40,9 +40,21 @@ def test_a_sound_study_has_no_fault(folder):
     assert faults(folder) == []
 
 
-def test_the_committed_study_has_no_fault_that_needs_no_lake():
-    """Its lake needs the network; everything about it that does not is checked here."""
-    study = config.load("pytest-small")
+def test_a_key_twice_in_one_line_is_a_fault_of_that_line(folder):
+    study = fakes.study_folder(folder)
+    path = study.path("questions.jsonl")
+    lines = path.read_text(encoding="utf-8").splitlines()
+    lines[1] = lines[1].replace('"block":', '"note": "first", "note": "second", "block":', 1).replace('"note": ""', "", 1)
+    lines[1] = lines[1].replace(", ,", ",").replace(",,", ",").replace(", }", "}").replace(",}", "}")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    found = [(fault.file.name, fault.line, fault.what) for fault in check.faults(study, LAKE)]
+    assert ("questions.jsonl", 2, "the key 'note' twice in one object") in found
+
+
+@pytest.mark.parametrize("name", ["pytest-small", "pytest"])
+def test_the_committed_studies_have_no_fault_that_needs_no_lake(name):
+    """Their lakes need the network; everything about them that does not is checked here."""
+    study = config.load(name)
     cards, asked = cards_.load(study), questions_.load(study)
     assert list(graph.faults(cards)) == []
     assert [what for q in asked for what in giveaways.of_question(q)] == []

@@ -75,6 +75,7 @@ def test_an_unknown_study_is_named_with_the_places_and_the_known_ones(tmp_path):
         (("seed = 7\n", ""), "field 'seed'"),
         (('context = "gold"', 'context = "golden"'), "'gold'.*'lake'.*golden"),
         (('[arms.A0]\nmodel = "small"', '[arms.A0]\nmodel = "huge"'), r"arms\.A0\.model = 'huge'.* models small"),
+        (('context = "lake"', "context = []"), r'arms\.A2\.context is empty: "none" gives the question alone'),
         (('context = "lake"', 'context = "gold"'), r"arms\.A2 gives gold.*answerable"),
         (("seed = 7", "seed = 7\nfolder = '.'"), "unknown field 'folder'"),
         (("seed = 7", "seed = 7\nlanguage = 'es'"), "'pt' or 'en'"),

@@ -358,9 +358,10 @@ def test_any_change_of_a_sealed_run_is_a_problem(frozen, root, run):
     assert "runs/main/calls.jsonl is missing since it was sealed" in freeze.verify(frozen, root=root).problems
 
 
-def test_a_run_that_does_not_exist_cannot_be_sealed(frozen, run):
-    with pytest.raises(FreezeError, match=r"no run 'other'.*runs: main"):
-        seal.seal(frozen, "other")
+@pytest.mark.parametrize("name", ["other", "../runs/main", "main/", "."])
+def test_a_run_that_does_not_exist_or_is_a_path_cannot_be_sealed(frozen, run, name):
+    with pytest.raises(FreezeError, match=rf"no run '{name}'.*runs: main"):
+        seal.seal(frozen, name)
 
 
 def test_the_closure_of_a_module_follows_every_form_of_import(root):
