@@ -25,13 +25,14 @@ def seal(study: str | Path, run: str, *, today: datetime.date | None = None) -> 
     Raises:
         FreezeError: no such run, or one that is sealed already with other files.
     """
-    folder = paths.study_folder(study) / "runs" / run
+    home = paths.study_folder(study)
+    folder = home / "runs" / run
     if Path(run).name != run or not (folder / "calls.jsonl").is_file():
-        known = ", ".join(path.name for path in runs(folder.parent.parent)) or "none"
+        known = ", ".join(path.name for path in runs(home)) or "none"
         raise FreezeError(f"no run {run!r}: {folder}/calls.jsonl does not exist; runs: {known}")
     path = folder / SEALED
     if path.exists():
-        if faults := list(problems(folder.parent.parent, only=run)):
+        if faults := list(problems(home, only=run)):
             raise FreezeError(f"{path}: sealed already, and since then: {'; '.join(faults)}")
         return path
     today = today or datetime.datetime.now(datetime.UTC).date()
