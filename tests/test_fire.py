@@ -86,7 +86,7 @@ def test_a_run_that_is_killed_110_times_loses_no_call_and_pays_none_twice_unnoti
 
     rows = ledger.read(fire.ledger_of(here), **QUIET)
     wanted_calls = {key(cell, here): cell for cell in fire.cells(here)}
-    assert Counter(row.call for row in rows if row.done) == Counter(wanted_calls)
+    assert Counter(row.call for row in rows if row.done) == Counter(list(wanted_calls))
     served = fire.log_of(log)
     doubtful = Counter(row.call for row in rows if row.error)
     assert {row.error.kind for row in rows if row.error} == {"in_doubt"}
