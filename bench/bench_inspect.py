@@ -25,7 +25,8 @@ def main(url: str, concurrency: int, folder: Path) -> None:
         for number, chat in enumerate(asked)
     ]
     settings = GenerateConfig(max_connections=concurrency, temperature=1.0, max_tokens=8)
-    model = get_model("openai/small-1", base_url=url, api_key="none", config=settings)
+    # Chat completions, as ours and the bare loop; its default is the responses API.
+    model = get_model("openai/small-1", base_url=url, api_key="none", config=settings, responses_api=False)
 
     def run(chosen: list[Sample]) -> None:
         task = Task(dataset=chosen, solver=generate())

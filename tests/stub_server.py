@@ -133,6 +133,7 @@ class Connection(asyncio.Protocol):
 
 def completion(what: str, request: dict[str, Any], usage: dict[str, int], digest: bytes) -> bytes:
     """The body of a reply that says one letter, but for its fault."""
+    counted = {"prompt_tokens": 0, "completion_tokens": 0} if what == "zero" else usage
     said = {
         "id": "chatcmpl-1" if what == "duplicate_id" else f"chatcmpl-{digest.hex()[:24]}",
         "object": "chat.completion",
@@ -145,7 +146,7 @@ def completion(what: str, request: dict[str, Any], usage: dict[str, int], digest
                 "finish_reason": "stop",
             }
         ],
-        "usage": {"prompt_tokens": 0, "completion_tokens": 0} if what == "zero" else usage,
+        "usage": counted | {"total_tokens": counted["prompt_tokens"] + counted["completion_tokens"]},
     }
     return json.dumps(said).encode()
 
