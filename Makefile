@@ -40,7 +40,7 @@ reproduce: setup ## every table and figure from the recorded calls; FORCE=1 reco
 inspect: setup ## Inspect AI in an environment of its own, for export-inspect and the bench (233 MB)
 	@scripts/inspect.sh $(PY)
 
-test: inspect ## the tests, with coverage of lib (ARGS="-k ledger" picks some); fetches a lake and a 0.5B model first
+test: inspect ## the tests, with coverage of lib (ARGS="-k ledger" picks some); first fetches a lake, a 0.5B model and Inspect AI
 	@$(PY) -m lib lake pytest-small
 	@$(PY) -m lib.models.gguf qwen2.5-coder-0.5b-instruct-q4
 	$(PY) -m pytest --cov $(if $(ARGS),--cov-fail-under=0) $(ARGS)

@@ -126,26 +126,12 @@ def read(row: Call, cell: Cell, material: Material) -> Call:
 
 def _begun(asked: Asked, attempt: int, run: str) -> Call:
     """The row of an attempt before its reply."""
-    cell = asked.cell
-    return Call(
-        call=asked.call,
-        run=run,
-        arm=cell.arm,
-        question=cell.question.id,
-        sample=cell.sample,
-        role="answer",
-        step="",
+    return dataclasses.replace(
+        _empty(asked.cell, asked.call, run),
         provider=asked.model.provider,
         model=asked.model.name,
         prompt_sha256=prompt_sha256(asked.prompt),
-        started_at=now(),
-        latency_s=0.0,
         attempt=attempt,
-        **Tokens()._asdict(),
-        text="",
-        shown=None,
-        letter=None,
-        class_=None,
     )
 
 
@@ -169,6 +155,12 @@ def _answered(begun: Call, reply: models.Reply, error: CallError | None) -> Call
 
 def abstention(cell: Cell, call: str, run: str, material: Material) -> Call:
     """What the gate answers by itself: the abstention, without model or tokens."""
+    letter = questions.abstention(cell.question.id, material.study.seed)
+    return dataclasses.replace(_empty(cell, call, run), letter=letter, class_="gate")
+
+
+def _empty(cell: Cell, call: str, run: str) -> Call:
+    """The row of a cell that nobody has answered, begun now; without a model it is the gate's."""
     return Call(
         call=call,
         run=run,
@@ -186,8 +178,8 @@ def abstention(cell: Cell, call: str, run: str, material: Material) -> Call:
         **Tokens()._asdict(),
         text="",
         shown=None,
-        letter=questions.abstention(cell.question.id, material.study.seed),
-        class_="gate",
+        letter=None,
+        class_=None,
     )
 
 

@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from lib import budget, config, ledger, models, paths
+from lib.prices import Tokens
 from lib.ranking import best_first, rounded
 from lib.retrieve import Job
 from lib.schema import Call, CallError, Chunk, Hit, Language, Prompt, call_id, prompt_sha256
@@ -206,11 +207,7 @@ class Pointwise:
         return dataclasses.replace(
             row,
             latency_s=round(reply.latency_s, 3),
-            input_tokens=reply.input_tokens,
-            cache_read_tokens=reply.cache_read_tokens,
-            cache_write_tokens=reply.cache_write_tokens,
-            cache_write_1h_tokens=reply.cache_write_1h_tokens,
-            output_tokens=reply.output_tokens,
+            **Tokens.of(reply)._asdict(),
             text=reply.text,
             class_=None if error else "score",
             score=None if error else score(reply.logprobs or {}, self.language),

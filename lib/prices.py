@@ -45,7 +45,7 @@ class Usage(Protocol):
 
 
 class Tokens(NamedTuple):
-    """Token counts without a call, for estimates; `input_tokens` is uncached input only."""
+    """The token counts of a call, a reply or an estimate; `input_tokens` is uncached input only."""
 
     input_tokens: int = 0
     cache_read_tokens: int = 0

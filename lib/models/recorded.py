@@ -15,6 +15,7 @@ from pathlib import Path
 
 from lib import config, ledger, paths
 from lib.models import Closing, ModelError, NotAvailable, Reply
+from lib.prices import Tokens
 from lib.schema import Call, Prompt, call_seed, prompt_sha256
 
 
@@ -79,11 +80,7 @@ class RecordedModel(Closing):
         return Reply(
             text=call.text,
             model=self.name,
-            input_tokens=call.input_tokens,
-            cache_read_tokens=call.cache_read_tokens,
-            cache_write_tokens=call.cache_write_tokens,
-            cache_write_1h_tokens=call.cache_write_1h_tokens,
-            output_tokens=call.output_tokens,
+            **Tokens.of(call)._asdict(),
             latency_s=call.latency_s,
             reported_cost_usd=call.reported_cost_usd,
             replay_of=call.replay_of or call.call,
