@@ -15,7 +15,7 @@ ARGS ?=
 # HF_HUB_OFFLINE=0 allows a download.
 export HF_HUB_OFFLINE ?= 1
 # A server compiled by `make native`; without it local models run inside the process.
-export MINILAKE_LLAMA_SERVER ?= $(wildcard data/build/llama/llama-server)
+export MINILAKE_LLAMA_SERVER ?= $(firstword $(wildcard data/build/llama/llama-server-no-repack data/build/llama/llama-server))
 export PYTHONPATH := $(CURDIR)$(if $(PYTHONPATH),:$(PYTHONPATH))
 
 studies := $(notdir $(patsubst %/study.toml,%,$(wildcard data/studies/*/study.toml)))

@@ -25,7 +25,9 @@ from lib.models import NotAvailable
 
 BATCH = 2048  # logical batch, tokens
 UBATCH = 512  # physical batch, tokens
-PROMPT_CACHE_MIB = 2048  # earlier prompts kept in memory beside the one in the slot
+# Earlier prompts kept in memory beside the one in the slot: a quarter of the machine's, at most 8 GiB,
+# so that arms which begin with the same documents (A1, N2) read them once.
+PROMPT_CACHE_MIB = min(8192, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**22)
 START_S = 300.0  # a large file on a slow disk takes its time
 
 # Waits for the server, and ends it when its own standard input closes: however the parent goes,
