@@ -22,7 +22,8 @@ from typing import Any
 
 from lib import paths, render
 
-CHAIN = "0[1-6]_*.ipynb"
+CHAIN = "0[0-6]_*.ipynb"  # for each study
+EVALS = "08_*.ipynb"  # once, on data/evals
 CACHES = ("lakes", "indexes", "vectors")  # in data/build; made from downloads, which are kept
 INPUTS = ("lib", "data/lakes", "data/published", "data/prices.toml", "requirements.lock", "requirements-torch.txt")
 # What a kernel finds set: no hub, this environment's kernel, no bars that show times, no order by chance.
@@ -42,7 +43,7 @@ class BookError(RuntimeError):
 
 
 def reproduce(studies: Iterable[str] = (), *, force: bool = False, root: Path = paths.ROOT) -> int:
-    """Bring every notebook of these studies (default: all) up to date; returns how many ran.
+    """Bring every notebook of these studies (default: all, then the evals) up to date; returns how many ran.
 
     `force` runs them all and first clears what is derived from downloads.
 
@@ -50,17 +51,30 @@ def reproduce(studies: Iterable[str] = (), *, force: bool = False, root: Path = 
         FileNotFoundError: no such study, or no notebooks.
         BookError: a cell that failed.
     """
-    named = [paths.study_folder(study).resolve() for study in studies]
-    folders = named or sorted(path.parent for path in (root / "data/studies").glob("*/study.toml"))
-    notebooks = sorted((root / "notebooks").glob(CHAIN))
-    if not notebooks:
-        raise FileNotFoundError(f"no notebooks {CHAIN} in {root / 'notebooks'}")
+    work = list(chain(studies, root=root))
     if force:
         for name in CACHES:
             shutil.rmtree(paths.BUILD / name, ignore_errors=True)
-    ran = sum(_bring_up(notebook, folder, force=force, root=root) for folder in folders for notebook in notebooks)
-    say(f"{ran} notebooks ran, {len(folders) * len(notebooks) - ran} were up to date")
+    ran = sum(_bring_up(notebook, folder, force=force, root=root) for notebook, folder in work)
+    say(f"{ran} notebooks ran, {len(work) - ran} were up to date")
     return ran
+
+
+def chain(studies: Iterable[str] = (), *, root: Path = paths.ROOT) -> Iterator[tuple[Path, Path]]:
+    """(notebook, folder of its data) in the order in which they run; `evals` may stand among the studies.
+
+    Raises:
+        FileNotFoundError: no such study, or no notebooks.
+    """
+    evals = root / "data/evals"
+    every = sorted(path.parent for path in (root / "data/studies").glob("*/study.toml"))
+    named = [evals if study == evals.name else paths.study_folder(study).resolve() for study in studies]
+    for folder in named or [*every, *([evals] if evals.exists() else [])]:
+        pattern = EVALS if folder == evals else CHAIN
+        notebooks = sorted((root / "notebooks").glob(pattern))
+        if not notebooks:
+            raise FileNotFoundError(f"no notebooks {pattern} in {root / 'notebooks'}")
+        yield from ((notebook, folder) for notebook in notebooks)
 
 
 def say(text: str) -> None:
@@ -126,7 +140,7 @@ def execute(notebook: Path, folder: Path, *, root: Path = paths.ROOT) -> str:
 
     scratch = paths.BUILD / "book" / folder.name / notebook.name
     scratch.parent.mkdir(parents=True, exist_ok=True)
-    study = folder.name if folder.parent == root / "data/studies" else str(folder)
+    study = folder.name if folder.parent in (root / "data/studies", root / "data") else str(folder)
     try:
         papermill.execute_notebook(
             notebook,
@@ -184,7 +198,7 @@ def _replace(path: Path, text: str) -> None:
 def main(argv: list[str] | None = None) -> int:
     """The command; returns its exit status."""
     parser = argparse.ArgumentParser(prog="python -m lib.book", description="Run the notebooks of studies.")
-    parser.add_argument("study", nargs="*", help="names under data/studies, or paths; default: all")
+    parser.add_argument("study", nargs="*", help="names under data/studies, paths, or evals; default: all")
     parser.add_argument("--force", action="store_true", help="run all, and first clear what is made from downloads")
     options = parser.parse_args(argv)
     try:

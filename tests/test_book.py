@@ -94,6 +94,19 @@ def test_exactly_what_depends_on_a_change_runs_again(project, ran, changed, agai
     assert ran == again
 
 
+def test_the_evals_have_a_notebook_of_their_own_that_runs_once_after_the_studies(project, ran):
+    (project / "data/evals").mkdir()
+    (project / "data/evals/manifest.json").write_text("{}")
+    write_notebook(project / "notebooks/08_gate.ipynb", "print('08')")
+    assert book.reproduce(root=project) == 3
+    assert ran == ["01_first", "02_second", "08_gate"]
+    assert (project / "notebooks/rendered/evals/08_gate.ipynb").exists()
+    ran.clear()
+    (project / "data/evals/manifest.json").write_text('{"changed": 1}')
+    assert book.reproduce(["evals"], root=project) == 1
+    assert ran == ["08_gate"]
+
+
 def test_touching_a_file_without_changing_it_runs_nothing(project, ran):
     book.reproduce(root=project)
     ran.clear()
