@@ -145,9 +145,8 @@ def _answered(begun: Call, reply: models.Reply, error: CallError | None) -> Call
         reported_cost_usd=reply.reported_cost_usd,
         replay_of=reply.replay_of,
         error=error,
-        **Tokens.of(reply)._asdict(),
     )
-    return dataclasses.replace(row, **Tokens.of(begun)._asdict()) if in_doubt(row) else row
+    return row if in_doubt(row) else dataclasses.replace(row, **Tokens.of(reply)._asdict())
 
 
 def abstention(cell: Cell, call: str, run: str, material: Material) -> Call:
