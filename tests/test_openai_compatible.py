@@ -55,7 +55,8 @@ def test_an_administrators_key_goes_nowhere(monkeypatch):
     _, request = ask(completion())
     assert "sk-admin" not in str(request) and request.headers["authorization"] == f"Bearer {KEY}"
     with serve(lambda asked: Answer(completion())) as server:
-        with models.open_model(config.Model("openai", "gpt-5.4-nano", base_url=f"{server.url}/v1"), environ={}) as model:
+        keyless = config.Model("openai", "gpt-5.4-nano", base_url=f"{server.url}/v1")
+        with models.open_model(keyless, environ={}) as model:
             model.ask(PROMPT, seed=7, temperature=1.0, max_tokens=8)
         assert "sk-admin" not in str(server.asked)
 
