@@ -142,7 +142,7 @@ def memory(calls: int) -> None:
     (first, start_mb), *_, (last, end_mb) = used
     print(f"memory of a run of {len(cells):,} calls, no network, 16 in flight, {len(cells) / seconds:.0f} calls/s")
     print("  " + ", ".join(f"after {number:,}: {mb:.1f} MB" for number, mb in used))
-    print(f"  {(end_mb - start_mb) * 2**20 / (last - first):.0f} bytes a call: the ids of what is done")
+    print(f"  {(end_mb - start_mb) * 2**20 / (last - first):.0f} bytes a call: where the rows of what is done stand")
 
 
 def rss_mb() -> float:

@@ -68,14 +68,15 @@ class Asking:
             Stopped: the run was stopped before an attempt.
             OSError: the ledger could not be written; nothing was asked.
         """
-        jitter, before = random.Random(asked.call), self.ledger.attempts(asked.call)
+        before = self.ledger.attempts(asked.call)
         for turn in range(ATTEMPTS):
             row, wait_s = self._attempt(asked, before + turn + 1, slot)
             if row.error is None or wait_s is None or turn == ATTEMPTS - 1 or self.stop.is_set():
                 return row
             self.ledger.append(row)
             if row.error.kind in models.RETRYABLE:
-                self._sleep(wait_s or self._first_wait_s * 2**turn * jitter.uniform(0.5, 1.5))
+                jitter = random.Random(f"{asked.call}:{turn}").uniform(0.5, 1.5)
+                self._sleep(wait_s or self._first_wait_s * 2**turn * jitter)
         raise AssertionError("the last attempt returns")
 
     def _attempt(self, asked: Asked, attempt: int, slot: int) -> tuple[Call, float | None]:
@@ -126,13 +127,8 @@ def read(row: Call, cell: Cell, material: Material) -> Call:
 
 def _begun(asked: Asked, attempt: int, run: str) -> Call:
     """The row of an attempt before its reply."""
-    return dataclasses.replace(
-        _empty(asked.cell, asked.call, run),
-        provider=asked.model.provider,
-        model=asked.model.name,
-        prompt_sha256=prompt_sha256(asked.prompt),
-        attempt=attempt,
-    )
+    sha, model = prompt_sha256(asked.prompt), asked.model
+    return _empty(asked.cell, asked.call, run, provider=model.provider, model=model.name, sha=sha, attempt=attempt)
 
 
 def _failed(begun: Call, fault: models.ModelError, *, latency_s: float) -> Call:
@@ -159,7 +155,10 @@ def abstention(cell: Cell, call: str, run: str, material: Material) -> Call:
     return dataclasses.replace(_empty(cell, call, run), letter=letter, class_="gate")
 
 
-def _empty(cell: Cell, call: str, run: str) -> Call:
+def _empty(
+    cell: Cell, call: str, run: str, *, provider: str = "gate", model: str | None = None, sha: str | None = None,
+    attempt: int = 1,
+) -> Call:  # fmt: skip
     """The row of a cell that nobody has answered, begun now; without a model it is the gate's."""
     return Call(
         call=call,
@@ -169,12 +168,12 @@ def _empty(cell: Cell, call: str, run: str) -> Call:
         sample=cell.sample,
         role="answer",
         step="",
-        provider="gate",
-        model=None,
-        prompt_sha256=None,
+        provider=provider,
+        model=model,
+        prompt_sha256=sha,
         started_at=now(),
         latency_s=0.0,
-        attempt=1,
+        attempt=attempt,
         **Tokens()._asdict(),
         text="",
         shown=None,

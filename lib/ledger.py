@@ -13,16 +13,16 @@ import fcntl
 import os
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Self
 
 from lib import inflight, jsonl, lines
+from lib.done import Done
 from lib.lines import LedgerError, LedgerWarning, Report, read, read_all
 from lib.models import Reply, same_model
 from lib.schema import Call, CallError
 
-__all__ = ["Done", "Ledger", "LedgerError", "LedgerWarning", "read", "read_all", "refusal"]
+__all__ = ["Ledger", "LedgerError", "LedgerWarning", "read", "read_all", "refusal"]
 
 
 def refusal(reply: Reply, asked: str) -> CallError | None:
@@ -41,31 +41,6 @@ def refusal(reply: Reply, asked: str) -> CallError | None:
     if not same_model(reply.model, asked):
         return CallError("wrong_model", f"asked for {asked!r}, answered by {reply.model!r}")
     return None
-
-
-class Done(Mapping[str, Call]):
-    """The accepted rows of a ledger by call id; a row is read from the file when it is asked for."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._starts: dict[str, int] = {}
-
-    def add(self, call: str, start: int) -> None:
-        self._starts[call] = start
-
-    def __getitem__(self, call: str) -> Call:
-        with self._path.open("rb") as file:
-            file.seek(self._starts[call])
-            return jsonl.parse(Call, file.readline().decode(), where=str(self._path))
-
-    def __contains__(self, call: object) -> bool:
-        return call in self._starts
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._starts)
-
-    def __len__(self) -> int:
-        return len(self._starts)
 
 
 class Ledger:

@@ -41,6 +41,12 @@ def test_a_line_is_compact_with_keys_in_the_order_of_the_row():
     assert line == '{"doc":"ação","start":0,"end":4,"sha256":"x"}'
 
 
+@given(cards)
+def test_a_line_is_the_json_of_the_row_with_the_rows_inside_it(card):
+    plain = json.dumps(jsonl.to_json(card), ensure_ascii=False, separators=(",", ":"))
+    assert jsonl.dump(card) == plain and json.loads(plain)["sources"] == [jsonl.to_json(each) for each in card.sources]
+
+
 def test_the_class_of_a_call_is_called_class_in_the_file():
     fields: dict[str, Any] = {field.name: None for field in dataclasses.fields(Call)}
     assert list(jsonl.to_json(Call(**fields)))[21] == "class"

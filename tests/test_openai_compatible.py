@@ -49,6 +49,18 @@ def test_a_call_carries_the_prompt_the_sampling_and_the_key():
     assert reply.latency_s > 0
 
 
+def test_an_administrators_key_goes_nowhere(monkeypatch):
+    """The SDK takes it from the environment, for any address."""
+    monkeypatch.setenv("OPENAI_ADMIN_KEY", "sk-admin-0123456789")
+    _, request = ask(completion())
+    assert "sk-admin" not in str(request) and request.headers["authorization"] == f"Bearer {KEY}"
+    with serve(lambda asked: Answer(completion())) as server:
+        keyless = config.Model("openai", "gpt-5.4-nano", base_url=f"{server.url}/v1")
+        with models.open_model(keyless, environ={}) as model:
+            model.ask(PROMPT, seed=7, temperature=1.0, max_tokens=8)
+        assert "sk-admin" not in str(server.asked)
+
+
 @pytest.mark.parametrize(
     "details, uncached, read, write",
     [

@@ -43,12 +43,17 @@ class Chosen(NamedTuple):
 
 def load(path: Path | None = None) -> dict[str, str]:
     """The environment, over what `.env` (or the file at `path`) says; nothing is exported."""
+    return {**filed(path), **os.environ}
+
+
+def filed(path: Path | None = None) -> Mapping[str, str]:
+    """What `.env` (or the file at `path`) says, whether the environment says otherwise or not."""
     path = path or FILE
     try:
         found = path.stat()
     except OSError:
-        return dict(os.environ)
-    return _read(path, found.st_mtime_ns, found.st_size) | os.environ
+        return {}
+    return _read(path, found.st_mtime_ns, found.st_size)
 
 
 @functools.lru_cache(maxsize=4)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import re
 import traceback
 from collections.abc import Iterable, Mapping
@@ -46,8 +47,8 @@ def remember(secret: str) -> None:
 
 def values(environ: Mapping[str, str] | None = None) -> list[str]:
     """The keys that are known, longest first, also as they stand in JSON and in addresses."""
-    environ = environment.load() if environ is None else environ
-    found = _seen | {value for name, value in environ.items() if NAMES.search(name)}
+    held = (environment.filed(), os.environ) if environ is None else (environ,)
+    found = _seen | {names[name] for names in held for name in names if NAMES.search(name)}
     found = {value for value in found if len(value) >= SHORTEST}
     found |= {json.dumps(value)[1:-1] for value in found} | {quote(value, safe="") for value in found}
     return sorted(found, key=len, reverse=True)
@@ -62,7 +63,8 @@ def redact(text: str, secrets: Iterable[str] = ()) -> str:
 
 def without_values(text: str, secrets: Iterable[str] = ()) -> str:
     """A text without these secrets and the known values; what merely looks like a key stays."""
-    for secret in (*filter(None, secrets), *values()):
+    known = values() if len(text) >= SHORTEST else ()  # a letter holds none
+    for secret in (*filter(None, secrets), *known):
         text = text.replace(secret, GONE)
     return text
 
