@@ -183,9 +183,11 @@ def _status(arguments: argparse.Namespace) -> int:
     from lib import config, status
     from lib.models import environment
 
+    faults = 0
     for standing in status.runs(environment.chosen(config.load(arguments.study)).study):
-        print(standing)
-    return 0
+        faults += standing.fault is not None
+        print(standing, file=sys.stderr if standing.fault else sys.stdout)
+    return 2 if faults else 0
 
 
 def _analyse(arguments: argparse.Namespace) -> int:
