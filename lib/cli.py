@@ -195,14 +195,16 @@ def _analyse(arguments: argparse.Namespace) -> int:
 
     study = _study(arguments)
     runs = f"main-{arguments.language or study.language}"
-    found = results.load(study, runs=runs, calls=arguments.calls, replicates=arguments.replicates or analyse.REPLICATES)
-    for name in ("arms", "hypotheses"):
-        print(f"\n{name}\n{found.tables[name].to_string(index=False)}")
-    for reason in found.exploratory:
-        print(f"EXPLORATORY: {reason}")
-    if arguments.json:
-        text = json.dumps(analyse.to_json(found), indent=2, ensure_ascii=False, allow_nan=False)
-        arguments.json.write_text(text + "\n", encoding="utf-8")
+    given = {"runs": runs, "calls": arguments.calls}
+    with results.writing(arguments.json, study, results.ledgers(study, **given)) as write:
+        found = results.load(study, **given, replicates=arguments.replicates or analyse.REPLICATES)
+        for name in ("arms", "hypotheses"):
+            print(f"\n{name}\n{found.tables[name].to_string(index=False)}")
+        for (run, reason), count in found.cells.strays.items():
+            print(f"ignored: {count} rows of run {run}: {reason}")
+        for reason in found.exploratory:
+            print(f"EXPLORATORY: {reason}")
+        write(json.dumps(analyse.to_json(found), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
     return 0
 
 

@@ -46,11 +46,9 @@ def faults(row: Call) -> Iterator[str]:
 def _of_answer(row: Call) -> Iterator[str]:
     if row.class_ is None:
         return  # neither accepted nor failed: its cell is missing, and says so
-    if row.class_ not in ANSWERS:
-        yield f"role = 'answer' and class = {row.class_!r}; allowed are {', '.join(ANSWERS)}"
-    elif row.class_ == "unparseable" and (row.letter or row.shown):
+    if row.class_ == "unparseable" and (row.letter or row.shown):
         yield f"class = 'unparseable' and letter = {row.letter or row.shown!r}; allowed is null, or class = 'letter'"
-    elif row.class_ != "unparseable" and row.letter is None:
+    elif row.class_ in ("letter", "gate") and row.letter is None:
         yield f"class = {row.class_!r} and letter = null; allowed are A, B, C, D, or class = 'unparseable'"
     if row.class_ == "gate" and (row.model is not None or any(Tokens.of(row))):
         yield f"class = 'gate' with model = {row.model!r} and {sum(Tokens.of(row))} tokens; the gate asks no model"
@@ -75,6 +73,8 @@ def doubts(row: Call, study: Study, asked: Mapping[str, Question]) -> Iterator[t
     if row.role != "answer" or not row.done or arm is None or row.question not in asked:
         return
     wanted = study.models[arm.model]
+    if row.class_ not in ANSWERS:
+        yield "class", f"role = 'answer' with class = {row.class_!r}; allowed are {', '.join(ANSWERS)}"
     if row.class_ == "gate":
         if not arm.gate:
             yield "gate", f"class = 'gate', and the arm {row.arm} has no gate"

@@ -1,4 +1,4 @@
-"""Where a ledger comes from: the `run.json` beside it, and whether freeze and seal of a study cover it.
+"""Where a ledger comes from: the `run.json` beside it, its rows, and whether freeze and seal cover it.
 
 A run.json says of which study, run and language its ledger is, and why arms were not run. One that
 speaks of something else is not believed. Source: DESIGN sections 2 and 7.
@@ -6,13 +6,15 @@ speaks of something else is not believed. Source: DESIGN sections 2 and 7.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from lib import intake, seal
+from lib import consistency, intake, questions, seal
 from lib.cells import AnalysisError
 from lib.config import Study
+from lib.lines import LedgerError, Placed
+from lib.schema import Question
 
 CONFIRMATORY = "main-"  # how the runs are called that were made under a freeze; see `lib/launch.py`
 
@@ -80,6 +82,34 @@ def uncovered(paths: Iterable[Path], study: Study) -> Iterator[str]:
             yield f"{name(path, study)}: {folder.name} is no confirmatory run ({CONFIRMATORY}en, {CONFIRMATORY}pt)"
         elif not (folder / seal.SEALED).is_file():
             yield f"{name(path, study)}: not sealed (python -m lib seal {study.folder.name} {folder.name})"
+
+
+def doubts(
+    rows: Iterable[Placed], heads: Iterable[Head], study: Study, asked: Sequence[Question], *, run: str | None
+) -> list[str]:
+    """Why rows are not those of this study, one reason a kind, naming the first row of the kind.
+
+    `run` is the run whose ledger is read; of other ledgers, the run.json beside them says which it is.
+
+    Raises:
+        LedgerError: a row with token counts that are none.
+    """
+    counted = {question.id: question for question in questions.population(asked, study)}
+    runs = {head.path.parent: head.run for head in heads}
+    found: dict[tuple[Path, str], list[tuple[Placed, str]]] = {}
+    for row in rows:
+        if absurd := list(consistency.excess(row.call)):
+            raise LedgerError(f"{row}: {'; '.join(absurd)}")
+        said = list(consistency.doubts(row.call, study, counted))
+        expected = run or runs.get(row.path.parent)
+        if expected and row.call.run != expected:
+            said.append(("run", f"run = {row.call.run!r}; this ledger is the run {expected!r}"))
+        for kind, words in said:
+            found.setdefault((row.path, kind), []).append((row, words))
+    return [
+        f"{name(row.path, study)}:{row.line}: {words}" + (f", and {more} more such rows" if more else "")
+        for (row, words), more in ((some[0], len(some) - 1) for some in found.values())
+    ]
 
 
 def name(path: Path, study: Study) -> str:

@@ -9,22 +9,23 @@ exploratory, with the reason (`lib/consistency.py`, `lib/origin.py`).
 
 from __future__ import annotations
 
+import contextlib
 import glob
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import fsum, inf
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lib import config, consistency, freeze, lines, origin, prices, published, questions, tables
+from lib import config, freeze, lines, origin, prices, published, questions, tables
 from lib.analyse import REPLICATES, Analysis, analyse
 from lib.cells import AnalysisError
 from lib.companions import wilson
 from lib.config import Study
-from lib.lines import LedgerError, Placed
+from lib.lines import Placed
 from lib.origin import Head
-from lib.schema import LETTERS, Call, Question
+from lib.schema import LETTERS, Call
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,36 +92,10 @@ def load(
             *unfrozen(loaded),
             *foreign,
             *(reason for why in strange.values() for reason in why),
-            *doubts(recorded, loaded, asked, run=named),
+            *origin.doubts(recorded.rows, recorded.heads, loaded, asked, run=named),
         ],
         printed=published.read(),
     )
-
-
-def doubts(recorded: Recorded, study: Study, asked: Sequence[Question], *, run: str | None) -> list[str]:
-    """Why rows are not those of this study, one reason a kind, naming the first row of the kind.
-
-    `run` is the run whose ledger is read; of other ledgers, the run.json beside them says which it is.
-
-    Raises:
-        LedgerError: a row with token counts that are none.
-    """
-    counted = {question.id: question for question in questions.population(asked, study)}
-    runs = {head.path.parent: head.run for head in recorded.heads}
-    found: dict[tuple[Path, str], list[tuple[Placed, str]]] = {}
-    for row in recorded.rows:
-        if absurd := list(consistency.excess(row.call)):
-            raise LedgerError(f"{row}: {'; '.join(absurd)}")
-        said = list(consistency.doubts(row.call, study, counted))
-        expected = run or runs.get(row.path.parent)
-        if expected and row.call.run != expected:
-            said.append(("run", f"run = {row.call.run!r}; this ledger is the run {expected!r}"))
-        for kind, words in said:
-            found.setdefault((row.path, kind), []).append((row, words))
-    return [
-        f"{origin.name(row.path, study)}:{row.line}: {words}" + (f", and {more} more such rows" if more else "")
-        for (row, words), more in ((rows[0], len(rows) - 1) for rows in found.values())
-    ]
 
 
 def ledgers(study: Study, *, runs: str | None = None, calls: str | None = None) -> list[Path]:
@@ -150,6 +125,31 @@ def read(paths: Iterable[Path]) -> Recorded:
     folders = dict.fromkeys(path.parent for path in given)
     heads = [head for folder in folders if (head := origin.read(folder)) is not None]
     return Recorded(lines.placed(given), heads)
+
+
+@contextlib.contextmanager
+def writing(path: Path | None, study: Study, read: Iterable[Path]) -> Iterator[Callable[[str], object]]:
+    """A function that writes a text to `path`; whether it can is found out now, before the work.
+
+    Raises:
+        OSError: nothing can be written there.
+        AnalysisError: it is what is recorded: one of the ledgers `read`, or a file of the study.
+    """
+    if path is None:
+        yield lambda text: None
+        return
+    place = path.resolve()
+    recorded = {each.resolve() for each in read} | {each.resolve() for each in study.folder.iterdir()}
+    if place in recorded or place.is_relative_to(study.path("runs").resolve()):
+        raise AnalysisError(f"{path}: this is recorded and is not written over; name another file")
+    new = not path.exists()
+    path.open("ab").close()
+    try:
+        yield lambda text: path.write_text(text, encoding="utf-8")
+    except BaseException:
+        if new:
+            path.unlink(missing_ok=True)
+        raise
 
 
 def unfrozen(study: Study) -> list[str]:

@@ -5,7 +5,7 @@ imported when a study asks for it; each converts its own usage to the fields of 
 `input_tokens` is always *uncached* input. Retries, rate limits and the ledger are not here.
 
 >>> from lib.config import Model
->>> from lib.schema import Prompt
+>>> from lib.schema import CallError, Prompt
 >>> with open_model(Model(provider="stub", model="STUB")) as model:
 ...     reply = model.ask(Prompt("", "", "Which? A, B, C or D."), seed=1, temperature=1.0, max_tokens=8)
 >>> reply.text in "ABCD"
@@ -27,10 +27,12 @@ if TYPE_CHECKING:
     from lib import config
 
 ErrorKind = Literal[
-    "context_window", "rate_limit", "overloaded", "server", "timeout", "connection", "auth", "login", "bad_request",
-    "bad_reply", "bad_usage", "not_recorded", "batch_expired", "batch_canceled", "batch_missing",
+    "context_window", "rate_limit", "overloaded", "server", "timeout", "connection", "auth", "login", "billing",
+    "unknown_model", "bad_request", "bad_reply", "bad_usage", "not_recorded", "batch_expired", "batch_canceled", "batch_missing",
 ]  # fmt: skip
 RETRYABLE: frozenset[str] = frozenset({"rate_limit", "overloaded", "server", "timeout", "connection"})
+# No call of the model will do better, whatever its prompt, until a person changes something.
+HOPELESS: frozenset[str] = frozenset({"auth", "login", "billing", "unknown_model"})
 
 # Provider in study.toml -> module of this package; its `open` makes the model.
 PROVIDERS: dict[str, str] = {
@@ -87,6 +89,31 @@ class ImpossibleUsage(ModelError):
 
     def __init__(self, message: str) -> None:
         super().__init__("bad_usage", message)
+
+
+class Refused(RuntimeError):
+    """A provider refuses every call of a model alike; the message says what to set."""
+
+    def __init__(self, role: str, model: config.Model, error: CallError) -> None:
+        said = f"{error.kind}: {error.message}"
+        super().__init__(
+            f"{model.provider} would refuse every call of the role {role} alike ({said}): {remedy(error.kind, role, model)}; "
+            "what was answered is recorded, and the next run goes on from there"
+        )
+
+
+def remedy(kind: str, role: str, model: config.Model) -> str:
+    """What a person has to set or do after an error of a `HOPELESS` kind."""
+    if kind == "login":
+        return "run `claude` and log in again"
+    if kind == "billing":
+        return f"add credit to the account that {model.provider} bills, or raise its limit"
+    if kind == "unknown_model":
+        where = f"models.{role}.model in study.toml, or MINILAKE_{role.upper()}_MODEL"
+        return f"set {where}, to a model that it has (now {model.model!r})"
+    named = importlib.import_module(PROVIDERS[model.provider]) if model.provider in PROVIDERS else None
+    variable = named.key_name(model, environment.load()) if hasattr(named, "key_name") else "the key"
+    return f"set {variable} to a key that may use {model.model!r}"
 
 
 class NotAvailable(RuntimeError):
