@@ -2,8 +2,8 @@
 
 What must hold of one row is in `lib/rules.py`, of the supersession graph in `lib/graph.py`, of rankings,
 reviews and the study as a whole in `lib/rules_beside.py`, and what gives a question away in
-`lib/giveaways.py`; here are lines that do not parse, ids and questions that occur twice, and the report. Whether an answer is *right* is not decided: that takes a reader, see
-`verified` on the cards.
+`lib/giveaways.py`; here are lines that do not parse, ids and questions that occur twice, and the
+report. Whether an answer is *right* is not decided: that takes a reader, see `verified` on the cards.
 """
 
 from __future__ import annotations

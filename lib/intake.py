@@ -84,7 +84,8 @@ def from_json(said: str | bytes) -> Any:
     except UnicodeDecodeError as fault:
         raise IntakeError(f"not UTF-8 at byte {fault.start}") from None
     except ValueError as fault:
-        raise IntakeError(f"not JSON: {str(fault).split(';')[0]}") from None  # how to raise Python's limits helps nobody
+        # What follows a semicolon is how to raise a limit of Python's: no help with a file.
+        raise IntakeError(f"not JSON: {str(fault).split(';')[0]}") from None
 
 
 def from_toml(path: Path) -> dict[str, Any]:

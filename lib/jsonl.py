@@ -1,7 +1,7 @@
 """JSON lines in and out, checked against the rows of `lib/schema.py`.
 
-Reading names the file, the line and the field of every fault (`lib/intake.py` says what is JSON). Writing is one compact line a
-row with keys in the order of the dataclass, so that equal rows are equal bytes.
+Reading names the file, the line and the field of every fault; what is JSON, `lib/intake.py` says. Writing
+is one compact line a row with keys in the order of the dataclass, so that equal rows are equal bytes.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from lib import chunk, config, questions
 from lib import lake as lakes
@@ -51,7 +52,7 @@ def of_rankings(
             yield line, f"{where}: there is no {kind} {gone[0]!r}{more}; `python -m lib recall` makes rankings anew"
         if twice := [id_ for number, id_ in enumerate(ids) if id_ in ids[:number]]:
             yield line, f"{where}: {twice[0]} twice"
-        if any(after > before for before, after in zip(scores, scores[1:], strict=False)):
+        if any(after > before for before, after in pairwise(scores)):
             yield line, f"{where}: not in the order of the scores, best first"
 
 

@@ -5,7 +5,7 @@ imported when a study asks for it; each converts its own usage to the fields of 
 `input_tokens` is always *uncached* input. Retries, rate limits and the ledger are not here.
 
 >>> from lib.config import Model
->>> from lib.schema import CallError, Prompt
+>>> from lib.schema import Prompt
 >>> with open_model(Model(provider="stub", model="STUB")) as model:
 ...     reply = model.ask(Prompt("", "", "Which? A, B, C or D."), seed=1, temperature=1.0, max_tokens=8)
 >>> reply.text in "ABCD"
@@ -21,14 +21,15 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, Self
 
 from lib.models import environment, redaction
 from lib.models.redaction import redact as redact  # keys are cut out there, and nowhere else
-from lib.schema import Prompt
+from lib.schema import CallError, Prompt
 
 if TYPE_CHECKING:
     from lib import config
 
 ErrorKind = Literal[
     "context_window", "rate_limit", "overloaded", "server", "timeout", "connection", "auth", "login", "billing",
-    "unknown_model", "bad_request", "bad_reply", "bad_usage", "not_recorded", "batch_expired", "batch_canceled", "batch_missing",
+    "unknown_model", "bad_request", "bad_reply", "bad_usage", "not_recorded", "batch_expired", "batch_canceled",
+    "batch_missing",
 ]  # fmt: skip
 RETRYABLE: frozenset[str] = frozenset({"rate_limit", "overloaded", "server", "timeout", "connection"})
 # No call of the model will do better, whatever its prompt, until a person changes something.
@@ -97,8 +98,8 @@ class Refused(RuntimeError):
     def __init__(self, role: str, model: config.Model, error: CallError) -> None:
         said = f"{error.kind}: {error.message}"
         super().__init__(
-            f"{model.provider} would refuse every call of the role {role} alike ({said}): {remedy(error.kind, role, model)}; "
-            "what was answered is recorded, and the next run goes on from there"
+            f"{model.provider} would refuse every call of the role {role} alike ({said}): "
+            f"{remedy(error.kind, role, model)}; what was answered is recorded, and the next run goes on from there"
         )
 
 

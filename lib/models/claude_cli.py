@@ -51,7 +51,7 @@ LOGIN = re.compile(
 KINDS: tuple[tuple[ErrorKind, re.Pattern[str]], ...] = (
     ("login", LOGIN),
     ("billing", re.compile(r"credit balance is too low|billing_error", re.I)),
-    ("unknown_model", re.compile(r"not_found_error.*model|issue with the selected model|model .*(?:does not|may not) exist", re.I)),
+    ("unknown_model", re.compile(r"not_found_error.*model|issue with the selected model|may not exist", re.I)),
     ("context_window", re.compile(r"prompt is too long|context (?:limit|window|length)", re.I)),
     ("overloaded", re.compile(r"overloaded|\b529\b|\b503\b", re.I)),
     ("rate_limit", re.compile(r"usage limit|rate.?limit|limit reached|hit your limit|\b429\b", re.I)),

@@ -17,13 +17,13 @@ from lib.models import ErrorKind, ModelError, redact
 
 TIMEOUT_S = 600.0
 SHOWN = 300  # characters of a provider's message that are kept
-# Messages that tell what a status does not. Sources: docs.anthropic.com/en/api/errors (400 "credit balance is
-# too low", 404 "model: NAME"), platform.openai.com/docs/guides/error-codes (429 insufficient_quota, 404
-# model_not_found), openrouter.ai/docs/api-reference/errors (400 "not a valid model ID", 402, 403 for moderation).
+# What a status alone does not tell. Sources: openrouter.ai/docs/api/reference/errors-and-debugging (402 out of credits,
+# 403 this input was flagged); OpenAI's body of a 429 has the type and code insufficient_quota when nothing is left;
+# Anthropic says it with status 400: "Your credit balance is too low" (anthropics/claude-code, issue 66314).
 UNPAID = {"insufficient_quota", "billing_not_active", "billing_hard_limit_reached", "billing_error"}  # codes and types
 BALANCE = re.compile(r"credit balance|insufficient (balance|credits?|funds)", re.I)
 NO_MODEL = re.compile(r"\bmodels?\b", re.I)
-NOT_A_MODEL = re.compile(r"not a valid model|(unknown|invalid|unsupported) model|model .{0,80}(does not exist|not found)", re.I)
+NOT_A_MODEL = re.compile(r"not a valid model|(unknown|invalid) model|model .{0,80}(does not exist|not found)", re.I)
 MODERATED = re.compile(r"moderation|flagged", re.I)
 TOO_LONG = re.compile(r"context.(length|window|size)|prompt is too long|maximum context|too many tokens", re.I)
 
