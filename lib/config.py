@@ -15,7 +15,7 @@ from typing import Annotated, Literal
 from pydantic import Field, ValidationError
 
 from lib import intake, paths, prices
-from lib.jsonl import checked, explain
+from lib.jsonl import checked, explain, like
 from lib.schema import Language, _Row
 
 Context = Literal["none", "gold", "lake", "vector", "hybrid", "reranked", "curated", "noise", "superseded"]
@@ -29,10 +29,10 @@ Few = Annotated[int, Field(gt=0, le=1_000)]
 Many = Annotated[int, Field(gt=0, le=1_000_000_000)]
 Seed = Annotated[int, Field(ge=0, lt=2**32)]  # what numpy and every server of models take
 Finite = Annotated[float, Field(allow_inf_nan=False)]
-Comparison = Annotated[str, Field(pattern=r"^(>=|<=|<|>) -?\d{1,12}(\.\d{1,12})?$")]
+Comparison = Annotated[str, like(r"(>=|<=|<|>) -?\d{1,12}(\.\d{1,12})?", 'a comparison such as ">= 0.25"')]
 # A name stands in paths, tables, call ids and variables of the environment.
-Name = Annotated[str, Field(pattern=r"^\w[\w.+-]*$", max_length=80)]
-Text = Annotated[str, Field(min_length=1, pattern=r"\S")]
+Name = Annotated[str, like(r"\w[\w.+-]{0,79}", "a name of up to 80 letters, digits, '_', '.', '+' and '-'")]
+Text = Annotated[str, like(r"(?s).*\S.*", "a text that is not blank")]
 
 
 class ConfigError(ValueError):

@@ -95,9 +95,11 @@ def from_toml(path: Path) -> dict[str, Any]:
         IntakeError: not UTF-8, not TOML, or nested too deeply; the message begins with the file.
         FileNotFoundError, OSError: it cannot be read.
     """
-    said = text(path)
+    said = content(path)
     try:
-        return tomllib.loads(said)
+        return tomllib.loads(said.decode())
+    except UnicodeDecodeError as fault:
+        raise IntakeError(f"{path}: not TOML: not UTF-8 at byte {fault.start}") from None
     except RecursionError:
         raise IntakeError(f"{path}: not TOML that can be read: brackets are nested too deeply") from None
     except ValueError as fault:  # a number of more digits than can be read included

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import AfterValidator, TypeAdapter, ValidationError
 
 from lib import intake
 
@@ -76,7 +76,19 @@ def checked(kind: type[Row], data: Any) -> Row:
         return adapter.validate_json("[" * 1000)  # what the validator says of such depth
 
 
+def like(pattern: str, words: str) -> AfterValidator:
+    """The demand on a text that it match a pattern; who breaks it reads `words` and not the pattern."""
+
+    def look(text: str) -> str:
+        if not re.fullmatch(pattern, text):
+            raise ValueError(f"must be {words}")
+        return text
+
+    return AfterValidator(look)
+
+
 _PLAIN = (
+    (r"Value error, ", ""),
     (r"Field required", "is missing"),
     (r"Input should be an object", "must be an object"),
     (r"Input should be a valid (array|tuple|list)", "must be a list"),
@@ -136,7 +148,7 @@ def _plain(said: str) -> str:
         if re.match(pattern, said):
             return re.sub(pattern, words, said, count=1)
     if said.startswith("Invalid JSON"):
-        return "half a character (\\ud800 to \\udfff)" if "surrogate" in said else "brackets are nested too deeply"
+        return "half a character (\\ud800 to \\udfff)" if "hex escape" in said else "brackets are nested too deeply"
     return said
 
 

@@ -69,7 +69,10 @@ def test_an_arm_of_failed_attempts_alone_is_not_run_for_their_reason():
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"input_tokens": -5, "output_tokens": 10**400}, r"input_tokens = -5; allowed is 0 or more; output_tokens = 10+…; allowed are 0 to"),
+        (
+            {"input_tokens": -5, "output_tokens": 10**400},
+            r"input_tokens = -5; allowed is 0 or more; output_tokens = 10+…; allowed are 0 to",
+        ),
         ({"started_at": "yesterday"}, "started_at = 'yesterday'; allowed is a time that begins with a date"),
     ],
 )

@@ -9,7 +9,7 @@ import fakes
 import pytest
 
 from lib import cards as cards_
-from lib import check, config, giveaways, graph, jsonl, paths
+from lib import check, chunk, config, giveaways, graph, jsonl, paths
 from lib import questions as questions_
 
 LAKE = fakes.made_lake()
@@ -36,7 +36,10 @@ def beside(folder, name: str, *lines: str) -> list[str]:
     return [f"{fault.line}: {fault.what}" for fault in found]
 
 
-def ranking(retriever="vector", question="f1", hits=(("src/boil.py#0-60", 2.0), ("src/boil.py#50-82", 1.0))) -> str:
+FIRST, SECOND = (piece.chunk for piece in chunk.windows(LAKE["src/boil.py"], size=60, overlap=10))
+
+
+def ranking(retriever="vector", question="f1", hits=((FIRST, 2.0), (SECOND, 1.0))) -> str:
     row = {"question": question, "language": "en", "retriever": retriever, "hits": hits}
     return json.dumps(row)
 
@@ -46,7 +49,8 @@ def test_rankings_are_of_questions_chunks_and_cards_that_exist_each_once_best_fi
     assert beside(folder, "retrieval.jsonl", ranking(), ranking("cards", hits=[("k1", 0.5)])) == []
     said = beside(
         folder, "retrieval.jsonl", "{", ranking(), ranking(), ranking("bm25", "f99"), ranking("cards"),
-        ranking("hybrid", hits=[("nowhere#0-1", 1.0), ("src/boil.py#0-60", 2.0), ("nowhere#0-1", 1.0)]), ranking("luck"),
+        ranking("hybrid", hits=[("nowhere#0-1", 1.0), ("src/boil.py#0-60", 2.0), ("nowhere#0-1", 1.0)]),
+        ranking("luck"),
         ranking("reranked").replace("2.0", "1e999"),
     )  # fmt: skip
     assert [line.split(":")[0] for line in said] == ["1", "3", "4", "5", "6", "6", "6", "7", "8"]
@@ -177,7 +181,8 @@ def test_all_faults_come_at_once_in_the_order_of_files_and_lines(folder):
         questions=[dataclasses.replace(q, pilot=True, split="calibration") for q in fakes.QUESTIONS],
     )
     assert [(name, line) for name, line, _ in found] == [
-        *(("cards.jsonl", line) for line in range(1, 7)), *(("questions.jsonl", line) for line in range(1, 6))
+        *(("cards.jsonl", line) for line in range(1, 7)), *(("questions.jsonl", line) for line in range(1, 6)),
+        ("study.toml", 0),
     ]  # fmt: skip
 
 

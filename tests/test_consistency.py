@@ -113,7 +113,7 @@ def test_batches_and_endpoints_are_called_otherwise_in_rows_and_are_no_doubt():
 
 
 def test_rows_that_fill_no_cell_have_no_doubts():
-    for stray in (row("A9", model="x"), row(role="judge", model="x"), ledgers.failed("A0", BANK[0])):
+    for stray in (row("A9", model="x"), dataclasses.replace(row(model="x"), role="judge"), ledgers.failed("A0", BANK[0])):
         assert list(consistency.doubts(stray, STUDY, ASKED)) == []
     assert list(consistency.doubts(row(model="x"), STUDY, {})) == []
 

@@ -56,7 +56,8 @@ def test_what_is_left_out_of_a_ledger_or_is_odd_in_it_is_said(here):
     for line, words in zip(
         said[1:],
         ("5: a blank line", "2: call call-1 was accepted in line 1 already; left out, as are 1 more such lines",
-         "a torn last line of 14 bytes is left out", "3: call call-1 has another accepted answer in line 1 (letter A, then D)",
+         "a torn last line of 14 bytes is left out",
+         "3: call call-1 has another accepted answer in line 1 (letter A, then D)",
          "4: input_tokens = 1000000000000000; allowed are 0 to 1000000000; left out of the cost"), strict=True,
     ):  # fmt: skip
         assert line.startswith("  note: ") and words in line
