@@ -69,8 +69,10 @@ def doubts(row: Call, study: Study, asked: Mapping[str, Question]) -> Iterator[t
         study: says which model, provider, gate and order of options its arm has.
         asked: the questions that count, by id. A row that can fill no cell has no doubts.
     """
-    arm = study.arms.get(row.arm)
-    if row.role != "answer" or not row.done or arm is None or row.question not in asked:
+    arm, question = study.arms.get(row.arm), asked.get(row.question)
+    if row.role != "answer" or not row.done or arm is None or question is None:
+        return
+    if not 0 <= row.sample < study.sampling.samples or not (question.answerable or arm.questions == "all"):
         return
     wanted = study.models[arm.model]
     if row.class_ not in ANSWERS:
