@@ -27,7 +27,7 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("stopped; everything that was answered is recorded", file=sys.stderr)
         return 130
-    except (ValueError, LookupError, OSError, RuntimeError) as fault:
+    except (ValueError, LookupError, OSError, RuntimeError, ArithmeticError, MemoryError) as fault:
         message = fault.args[0] if isinstance(fault, KeyError) and fault.args else fault
         from lib.models import redact
 
@@ -109,8 +109,10 @@ def _language(parser: argparse.ArgumentParser) -> None:
 
 
 def _positive(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
+    if not text.isdecimal() or not text.strip("0"):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
+    if len(text) > 6 and text != "1000000":
+        raise argparse.ArgumentTypeError(f"{text[:20]!r} is above 1000000, and so many replicates find no memory")
     return int(text)
 
 

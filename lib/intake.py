@@ -23,12 +23,18 @@ def there(path: Path) -> bool:
     """Whether a file stands there; False only when nothing of that name does.
 
     Raises:
-        IntakeError: something of that name is no regular file: a folder, a FIFO, a link to nothing.
+        IntakeError: something of that name, or on the way to it, is not what it should be: a file where a
+            folder belongs, a folder where the file belongs, a FIFO, a link to nothing.
         PermissionError: the folder may not be looked into.
     """
     try:
         path.lstat()
-    except (FileNotFoundError, NotADirectoryError):
+    except NotADirectoryError:
+        raise IntakeError(f"{path}: a file stands where one of its folders belongs") from None
+    except FileNotFoundError:
+        if lost := next((folder for folder in path.parents if folder.is_symlink() and not folder.exists()), None):
+            where = f"{lost}: a link to {lost.readlink()}, where there is nothing"
+            raise IntakeError(f"{where}; allowed is a folder") from None
         return False
     try:
         mode = path.stat().st_mode

@@ -42,7 +42,7 @@ def dump(row: Any) -> str:
     return json.dumps(to_json(row), ensure_ascii=False, separators=(",", ":"))
 
 
-def parse(kind: type[Row], line: str, *, where: str) -> Row:
+def parse(kind: type[Row], line: str | bytes, *, where: str) -> Row:
     """One line as a row of `kind`.
 
     Raises:

@@ -85,14 +85,10 @@ def _few(notes: list[str]) -> Iterator[str]:
 
 
 def runs(study: Study) -> Iterator[Standing]:
-    """Every run of a study that has a ledger, by name; one that cannot be read has a `fault`.
-
-    Raises:
-        PriceError: a model without a price.
-    """
+    """Every run of a study that has a ledger, by name; one that cannot be read or priced has a `fault`."""
     for path in sorted(folder / "calls.jsonl" for folder in study.path("runs").glob("*/")):
         try:
             if lines.there(path):
                 yield standing(path, study)
-        except (lines.LedgerError, batch_journal.JournalError, OSError) as fault:
+        except (ValueError, OSError) as fault:
             yield Standing(path.parent.name, 0, {}, 0, Totals(), fault=f"{type(fault).__name__}: {fault}")

@@ -129,6 +129,26 @@ def test_a_ledger_that_somebody_writes_is_left_alone(folder, capsys):
     assert "one writer at a time" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[" * 99_999, "nested too deeply"),
+        ('{"run": 1, "run": 2}', "the key 'run' twice"),
+        ("{}", "not the head of a run"),
+        ('{"started_at": "x", "study": "other"}', "study = 'other', not 'samovar': it is another run's; move it away"),
+        ('{"started_at": "x", "run": "main-pt"}', "run = 'main-pt', not 'exploratory-en'"),
+    ],
+    ids=range(5),
+)
+def test_a_run_json_that_is_not_this_runs_is_not_written_into(folder, capsys, text, said):
+    path = folder / "runs/exploratory-en/run.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    assert cli.main(["run", str(folder), "--exploratory", "--arms", "A0"]) == 2
+    assert said in capsys.readouterr().err
+    assert path.read_text() == text and ledger.read(path.with_name("calls.jsonl")) == []
+
+
 def test_material_without_rankings_says_how_they_are_made(folder):
     (folder / "retrieval.jsonl").unlink()
     with pytest.raises(FileNotFoundError, match="no rankings yet; `python -m lib recall STUDY --write` makes them"):

@@ -93,7 +93,7 @@ def _model(role: str, model: config.Model, given: Mapping[str, str]) -> config.M
     whole = dataclasses.asdict(model)
     if "model" in given and given["model"] != model.model:
         whole["price_as"] = None
-    numbers = {key: int(given[key]) for key in NUMBERS if given.get(key, "").isdecimal()}
+    numbers = {key: int(said) for key in NUMBERS if (said := given.get(key, "")).isdecimal() and len(said) < 20}
     wanted = {**whole, **given, **numbers}
     try:
         new = checked(config.Model, wanted)
