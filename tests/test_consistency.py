@@ -114,7 +114,9 @@ def test_batches_and_endpoints_are_called_otherwise_in_rows_and_are_no_doubt():
 
 def test_rows_that_fill_no_cell_have_no_doubts():
     unanswerable = dataclasses.replace(row("A1", model="x"), question=BANK[1].id)
-    for stray in (row("A9", model="x"), row(sample=5, model="x"), row(sample=-1, model="x"), unanswerable, dataclasses.replace(row(model="x"), role="judge"), ledgers.failed("A0", BANK[0])):
+    judged = dataclasses.replace(row(model="x"), role="judge")
+    beyond = [row(sample=sample, model="x") for sample in (-1, 5)]
+    for stray in (row("A9", model="x"), *beyond, unanswerable, judged, ledgers.failed("A0", BANK[0])):
         assert list(consistency.doubts(stray, STUDY, ASKED)) == []
     assert list(consistency.doubts(row(model="x"), STUDY, {})) == []
 

@@ -47,7 +47,7 @@ def test_a_file_that_is_not_there_is_not_there_and_a_link_to_a_file_is_one(tmp_p
     with pytest.raises(intake.IntakeError, match="a file stands where one of its folders belongs"):
         intake.there(tmp_path / "real" / "under a file")
     dangling(tmp_path / "lost")
-    with pytest.raises(intake.IntakeError, match="lost: a link to .*nowhere, where there is nothing; allowed is a fol"):
+    with pytest.raises(intake.IntakeError, match=r"lost: a link to .*nowhere, where there is nothing"):
         intake.there(tmp_path / "lost" / "runs" / "calls.jsonl")
     with pytest.raises(FileNotFoundError):
         intake.content(tmp_path / "none")

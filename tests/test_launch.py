@@ -86,9 +86,9 @@ def test_an_exploratory_run_is_recorded_and_named_so_and_resumes_without_a_call(
     found = results.load(folder, calls=str(path), replicates=20)
     assert [arm for arm, score in found.scores.items() if score.decisions] == ["A0"]
     odd = [reason for reason in found.exploratory if "calls.jsonl" in reason]
-    assert odd == [
-        "runs/exploratory-en/calls.jsonl: exploratory-en is no confirmatory run (main-en, main-pt)"
-    ], "rows that the program wrote have nothing against them"
+    assert odd == ["runs/exploratory-en/calls.jsonl: exploratory-en is no confirmatory run (main-en, main-pt)"], (
+        "rows that the program wrote have nothing against them"
+    )
 
 
 def test_arms_and_questions_that_there_are_not_are_named_before_anything_is_asked(folder, capsys):

@@ -70,7 +70,7 @@ def test_a_call_with_two_different_answers_is_an_error_that_names_both_lines(stu
     other = "B" if rows[0].letter != "B" else "C"
     changed = dataclasses.replace(rows[0], letter=other, shown=other, text=other)
     jsonl.write(path, [*rows, changed])
-    with pytest.raises(LedgerError, match=rf":{len(rows) + 1}: call A0/q000/0 has another accepted answer in line 1 .*{other}"):
+    with pytest.raises(LedgerError, match=rf":{len(rows) + 1}: call A0/q000/0 has another .* in line 1 .*{other}"):
         results.load(study, replicates=50)
     jsonl.write(path, rows)
     jsonl.write(tmp_path / "two.jsonl", [changed])
@@ -91,7 +91,8 @@ def test_ignored_rows_are_told_by_run_and_reason_and_absurd_tokens_with_their_li
     assert "ignored: 1 rows of run r: not a question of the population" in said
     jsonl.write(path, [*rows, ledgers.call("A0", "q", chosen="A", input_tokens=10**12)])
     assert cli.main(["analyse", str(study.folder)]) == 2
-    assert f"{path}:{len(rows) + 1}: input_tokens = 1000000000000; allowed are 0 to 1000000000" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert f"{path}:{len(rows) + 1}: input_tokens = 1000000000000; allowed are 0 to 1000000000" in told
 
 
 # -- the JSON that is asked for -------------------------------------------------------------------

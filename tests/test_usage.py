@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from lib.models import ImpossibleUsage, ModelError
 from lib.models.usage import cost_usd, exclusive, inclusive
 
+
 @pytest.mark.parametrize("said", [None, "0.1", float("nan"), float("inf"), -1, True, [1]])
 def test_a_reported_cost_that_is_none_is_left_out(said):
     """A row that holds it could not be read again."""
