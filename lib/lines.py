@@ -115,8 +115,8 @@ def placed(
             (conflict or _refuse)(said)
         if repeated:
             more = f", as are {len(repeated) - 1} more of its calls" if len(repeated) > 1 else ""
-            call, place = repeated[0].call.call, first[repeated[0].call.call].path
-            (report or warn)(f"{path}: call {call} was accepted in {place} already; left out{more}")
+            twice = repeated[0].call.call
+            (report or warn)(f"{path}: call {twice} was accepted in {first[twice].path} already; left out{more}")
     return rows
 
 

@@ -113,7 +113,8 @@ def remedy(kind: str, role: str, model: config.Model) -> str:
         where = f"models.{role}.model in study.toml, or MINILAKE_{role.upper()}_MODEL"
         return f"set {where}, to a model that it has (now {model.model!r})"
     named = importlib.import_module(PROVIDERS[model.provider]) if model.provider in PROVIDERS else None
-    variable = named.key_name(model, environment.load()) if hasattr(named, "key_name") else "the key"
+    key_name = getattr(named, "key_name", None)
+    variable = key_name(model, environment.load()) if key_name else "the key"
     return f"set {variable} to a key that may use {model.model!r}"
 
 
