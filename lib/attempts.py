@@ -66,11 +66,15 @@ class Asking:
         Raises:
             BudgetReached: an attempt could lead over the limit.
             Stopped: the run was stopped before an attempt.
+            Refused: the provider would refuse every other call, too; this one's row is written.
             OSError: the ledger could not be written; nothing was asked.
         """
         before = self.ledger.attempts(asked.call)
         for turn in range(ATTEMPTS):
             row, wait_s = self._attempt(asked, before + turn + 1, slot)
+            if row.error is not None and row.error.kind in models.HOPELESS:
+                self.ledger.append(row)
+                raise models.Refused(self.material.study.arms[asked.cell.arm].model, asked.role, row.error)
             if row.error is None or wait_s is None or turn == ATTEMPTS - 1 or self.stop.is_set():
                 return row
             self.ledger.append(row)
@@ -146,7 +150,11 @@ def _answered(begun: Call, reply: models.Reply, error: CallError | None) -> Call
         replay_of=reply.replay_of,
         error=error,
     )
-    return row if in_doubt(row) else dataclasses.replace(row, **Tokens.of(reply)._asdict())
+    if in_doubt(row):
+        return row
+    # Impossible counts are no counts: a ledger that holds them could not be read again.
+    impossible = error is not None and error.kind == "bad_usage"
+    return dataclasses.replace(row, **(Tokens() if impossible else Tokens.of(reply))._asdict())
 
 
 def abstention(cell: Cell, call: str, run: str, material: Material) -> Call:

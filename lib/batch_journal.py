@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from lib import jsonl
+from lib import intake, jsonl
 from lib.jsonl import RowError
 from lib.schema import _Row
 
@@ -73,9 +73,12 @@ class Journal:
         self.path = Path(path)
         self._open: dict[str, Open] = {}
         self.batches: set[str] = set()  # every id that any line names
-        data = self.path.read_bytes() if self.path.exists() else b""
+        try:
+            data = intake.content(self.path) if intake.there(self.path) else b""
+        except intake.IntakeError as fault:
+            raise JournalError(str(fault)) from None
         whole = data[: data.rfind(b"\n") + 1]
-        for number, line in enumerate(whole.decode().splitlines(), start=1):
+        for number, line in enumerate(whole.split(b"\n")[:-1], start=1):
             where = f"{self.path}:{number}"
             try:
                 entry = jsonl.parse(Entry, line, where=where)

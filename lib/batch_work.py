@@ -27,7 +27,7 @@ from lib.schema import Call, CallError, Prompt, prompt_sha256
 POLL_S = 60.0
 SKEW = datetime.timedelta(minutes=10)  # between this machine's clock and the provider's
 # Refused for certain, so nothing was accepted; after any other fault nobody knows.
-REFUSED = {"auth", "rate_limit", "bad_request", "context_window"}
+REFUSED = {*models.HOPELESS, "rate_limit", "bad_request", "context_window"}
 Say = Callable[[str], None]
 
 
@@ -108,6 +108,10 @@ class Work(NamedTuple):
                     raise BatchError(f"nobody knows whether {len(calls)} calls were accepted ({fault}); run again, it "
                                      "will be looked for before anything is sent") from None  # fmt: skip
                 self._note("void", sent, note=fault.kind)
+                if fault.kind in models.HOPELESS:
+                    role = self.material.study.arms[by_call[calls[0].call].arm].model
+                    error = CallError(fault.kind, fault.message)
+                    raise models.Refused(role, self.material.study.models[role], error) from None
                 raise
             self._note("submitted", sent, batch=status.id)
             self.say(f"{status.id}: {len(calls)} calls submitted")

@@ -8,17 +8,15 @@ dropped in silence and nothing is chosen between two different answers.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import date
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from lib import consistency
 from lib.config import Study
 from lib.schema import Call, Question
 
 NO_CALL = "no call recorded"
-COUNTS = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "cache_write_1h_tokens", "output_tokens")
-MOST_TOKENS = 10**9  # of one call; more is no count, and far larger numbers are no floats either
 
 
 class AnalysisError(ValueError):
@@ -45,13 +43,15 @@ class Status(NamedTuple):
 class Cells:
     """The accepted calls by arm and question (in sample order), the missing cells, the rest.
 
-    `status` has every arm of the study; `ignored` counts calls that fill no cell, by reason.
+    `status` has every arm of the study; `ignored` counts calls that fill no cell, by reason, and
+    `strays` by run and reason.
     """
 
     calls: Mapping[str, Mapping[str, tuple[Call, ...]]]
     missing: tuple[Missing, ...]
     status: Mapping[str, Status]
     ignored: Mapping[str, int]
+    strays: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
 
 def asked(study: Study, arm: str, test: Sequence[Question]) -> list[Question]:
@@ -79,19 +79,20 @@ def collect(study: Study, test: Sequence[Question], calls: Iterable[Call], *, no
     }
     filled: dict[tuple[str, str, int], Call] = {}
     faults: dict[tuple[str, str, int], str] = {}
-    ignored: Counter[str] = Counter()
+    ignored: Counter[tuple[str, str]] = Counter()
+    counted = {question.id for question in test}
     for call in calls:
         cell = (call.arm, call.question, call.sample)
         if call.role != "answer":
-            ignored[f"role {call.role}"] += 1
+            ignored[call.run, f"role {call.role}"] += 1
         elif cell not in design:
-            ignored[_stray(study, test, call)] += 1
+            ignored[call.run, _stray(study, counted, call)] += 1
         elif not call.done:
             faults[cell] = f"{call.error.kind}: {call.error.message}" if call.error else "no accepted reply"
-            ignored["failed attempt"] += 1
+            ignored[call.run, "failed attempt"] += 1
         elif cell in filled:
             _same(filled[cell], call)
-            ignored["recorded twice"] += 1
+            ignored[call.run, "recorded twice"] += 1
         else:
             _sound(call)
             filled[cell] = call
@@ -105,19 +106,23 @@ def collect(study: Study, test: Sequence[Question], calls: Iterable[Call], *, no
                     grouped[arm][question.id].append(filled[cell])
                 else:
                     missing.append(Missing(*cell, faults.get(cell) or not_run.get(arm) or NO_CALL))
+    by_reason: Counter[str] = Counter()
+    for (_, reason), count in ignored.items():
+        by_reason[reason] += count
     return Cells(
         calls={arm: {q: tuple(rows) for q, rows in found.items()} for arm, found in grouped.items()},
         missing=tuple(missing),
         status={arm: _status(arm, study, test, missing, not_run) for arm in study.arms},
-        ignored=dict(sorted(ignored.items())),
+        ignored=dict(sorted(by_reason.items())),
+        strays=dict(sorted(ignored.items())),
     )
 
 
-def _stray(study: Study, test: Sequence[Question], call: Call) -> str:
+def _stray(study: Study, counted: Collection[str], call: Call) -> str:
     """Why an answer fills no cell."""
     if call.arm not in study.arms:
         return f"arm {call.arm} is not in the study"
-    if call.question not in {question.id for question in test}:
+    if call.question not in counted:
         return "not a question of the population"
     if not 0 <= call.sample < study.sampling.samples:
         return f"sample beyond {study.sampling.samples}"
@@ -126,14 +131,9 @@ def _stray(study: Study, test: Sequence[Question], call: Call) -> str:
 
 def _sound(call: Call) -> None:
     """Raise unless a row can be counted: written by hand or by another program, it may hold anything."""
-    where = f"arm {call.arm}, question {call.question}, sample {call.sample} (call {call.call[:12]}, run {call.run})"
-    tokens = {name: getattr(call, name) for name in COUNTS}
-    if faulty := [f"{name} = {count}" for name, count in tokens.items() if not 0 <= count <= MOST_TOKENS]:
-        raise AnalysisError(f"{where}: {', '.join(faulty)}; allowed are 0 to {MOST_TOKENS}")
-    try:
-        date.fromisoformat(call.started_at[:10])
-    except ValueError:
-        raise AnalysisError(f"{where}: started_at = {call.started_at!r}; it begins with a date, YYYY-MM-DD") from None
+    if faulty := [*consistency.faults(call), *consistency.excess(call)]:
+        where = f"arm {call.arm}, question {call.question}, sample {call.sample}"
+        raise AnalysisError(f"{where} (call {call.call[:12]}, run {call.run}): {'; '.join(faulty)}")
 
 
 def _same(first: Call, second: Call) -> None:

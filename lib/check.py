@@ -1,25 +1,26 @@
 """Every fault of a study's cards and questions, each with its file and line, all at once.
 
-What must hold of one row is in `lib/rules.py`, of the supersession graph in `lib/graph.py`, and what
-gives a question away in `lib/giveaways.py`; here are lines that do not parse, ids and questions that
-occur twice, and the report. Whether an answer is *right* is not decided: that takes a reader, see
-`verified` on the cards.
+What must hold of one row is in `lib/rules.py`, of the supersession graph in `lib/graph.py`, of rankings,
+reviews and the study as a whole in `lib/rules_beside.py`, and what gives a question away in
+`lib/giveaways.py`; here are lines that do not parse, ids and questions that occur twice, and the
+report. Whether an answer is *right* is not decided: that takes a reader, see `verified` on the cards.
 """
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
-from lib import config, giveaways, graph, jsonl, rules
+from lib import config, giveaways, graph, jsonl, rules, rules_beside
 from lib import lake as lakes
+from lib.retrieve import Retrieved
+from lib.rules_beside import Review
 from lib.schema import Card, Question
 from lib.text import tokens
 
-Row = TypeVar("Row", Card, Question)
+Row = TypeVar("Row", Card, Question, Retrieved, Review)
 
 
 class Fault(NamedTuple):
@@ -57,8 +58,11 @@ def report(study_name: str | Path, *, say: Callable[[str], None] = print) -> int
 
 
 def faults(study: config.Study, lake: lakes.Lake) -> list[Fault]:
-    """All faults of cards.jsonl and questions.jsonl, in the order of their lines."""
+    """All faults of a study's files, in the order of files and lines; rankings and reviews need not be there yet."""
     cards, questions = _read(study.path("cards.jsonl"), Card), _read(study.path("questions.jsonl"), Question)
+    rankings = _read(study.path("retrieval.jsonl"), Retrieved, needed=False)
+    reviews = _read(study.path("reviews.jsonl"), Review, needed=False)
+    asked = {question.id: question for _, question in questions.rows}
     known = {card.id: card for _, card in cards.rows}
 
     def in_cards() -> Iterator[tuple[int, str]]:
@@ -81,6 +85,11 @@ def faults(study: config.Study, lake: lakes.Lake) -> list[Fault]:
 
     found = [*cards.faults, *(Fault(study.path("cards.jsonl"), *each) for each in in_cards())]
     found += [*questions.faults, *(Fault(study.path("questions.jsonl"), *each) for each in in_questions())]
+    in_rankings = rules_beside.of_rankings(rankings.rows, asked, known, study, lake)
+    found += [*rankings.faults, *(Fault(study.path("retrieval.jsonl"), *each) for each in in_rankings)]
+    in_reviews = rules_beside.of_reviews(reviews.rows, asked)
+    found += [*reviews.faults, *(Fault(study.path("reviews.jsonl"), *each) for each in in_reviews)]
+    found += [Fault(study.path("study.toml"), 0, what) for what in rules_beside.of_study(study, asked.values())]
     return sorted(found, key=lambda fault: (fault.file, fault.line))
 
 
@@ -100,39 +109,27 @@ def counts(study: config.Study) -> Iterator[str]:
 # -- files and lines --------------------------------------------------------------------------
 
 
-def _read(path: Path, kind: type[Row]) -> Numbered[Row]:
+def _read(path: Path, kind: type[Row], *, needed: bool = True) -> Numbered[Row]:
     """What parses and what does not; a draft's own fields get their own words."""
     found: Numbered[Row] = Numbered([], [])
-    if not path.is_file():
-        found.faults.append(Fault(path, 0, "there is no such file"))
-        return found
     try:
         numbered = list(jsonl.lines(path))
+    except FileNotFoundError:
+        found.faults.extend([Fault(path, 0, "there is no such file")] if needed else [])
+        return found
     except jsonl.RowError as fault:
         found.faults.append(Fault(path, 0, str(fault).removeprefix(f"{path}: ")))
         return found
     for line, text in numbered:
         try:
             found.rows.append((line, jsonl.parse(kind, text, where="")))
-            found.faults.extend(Fault(path, line, f"the key {key!r} twice in one object") for key in _repeated(text))
         except jsonl.RowError as fault:
             draft = kind is Question and '"verified"' in text
             hint = " (a draft: once a person has reviewed it, take out `author` and `verified`)" if draft else ""
             found.faults.append(Fault(path, line, str(fault).removeprefix(": ") + hint))
-    if not numbered:
+    if needed and not numbered:
         found.faults.append(Fault(path, 0, "there is no line in it"))
     return found
-
-
-def _repeated(text: str) -> list[str]:
-    """Keys that an object of this JSON text has more than once, of which parsers keep one in silence."""
-    repeated: list[str] = []
-
-    def look(pairs: list[tuple[str, object]]) -> None:
-        repeated.extend(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-
-    json.loads(text, object_pairs_hook=look)
-    return repeated
 
 
 def _twice(ids: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:

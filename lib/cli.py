@@ -27,7 +27,7 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("stopped; everything that was answered is recorded", file=sys.stderr)
         return 130
-    except (ValueError, LookupError, OSError, RuntimeError) as fault:
+    except (ValueError, LookupError, OSError, RuntimeError, ArithmeticError, MemoryError) as fault:
         message = fault.args[0] if isinstance(fault, KeyError) and fault.args else fault
         from lib.models import redact
 
@@ -109,8 +109,10 @@ def _language(parser: argparse.ArgumentParser) -> None:
 
 
 def _positive(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
+    if not text.isdecimal() or not text.strip("0"):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
+    if len(text) > 6 and text != "1000000":
+        raise argparse.ArgumentTypeError(f"{text[:20]!r} is above 1000000, and so many replicates find no memory")
     return int(text)
 
 
@@ -183,9 +185,11 @@ def _status(arguments: argparse.Namespace) -> int:
     from lib import config, status
     from lib.models import environment
 
+    faults = 0
     for standing in status.runs(environment.chosen(config.load(arguments.study)).study):
-        print(standing)
-    return 0
+        faults += standing.fault is not None
+        print(standing, file=sys.stderr if standing.fault else sys.stdout)
+    return 2 if faults else 0
 
 
 def _analyse(arguments: argparse.Namespace) -> int:
@@ -193,14 +197,16 @@ def _analyse(arguments: argparse.Namespace) -> int:
 
     study = _study(arguments)
     runs = f"main-{arguments.language or study.language}"
-    found = results.load(study, runs=runs, calls=arguments.calls, replicates=arguments.replicates or analyse.REPLICATES)
-    for name in ("arms", "hypotheses"):
-        print(f"\n{name}\n{found.tables[name].to_string(index=False)}")
-    for reason in found.exploratory:
-        print(f"EXPLORATORY: {reason}")
-    if arguments.json:
-        text = json.dumps(analyse.to_json(found), indent=2, ensure_ascii=False, allow_nan=False)
-        arguments.json.write_text(text + "\n", encoding="utf-8")
+    given = {"runs": runs, "calls": arguments.calls}
+    with results.writing(arguments.json, study, results.ledgers(study, **given)) as write:
+        found = results.load(study, **given, replicates=arguments.replicates or analyse.REPLICATES)
+        for name in ("arms", "hypotheses"):
+            print(f"\n{name}\n{found.tables[name].to_string(index=False)}")
+        for (run, reason), count in found.cells.strays.items():
+            print(f"ignored: {count} rows of run {run}: {reason}")
+        for reason in found.exploratory:
+            print(f"EXPLORATORY: {reason}")
+        write(json.dumps(analyse.to_json(found), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
     return 0
 
 

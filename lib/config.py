@@ -6,17 +6,16 @@ that uses it. Unknown keys raise and name the allowed ones.
 
 from __future__ import annotations
 
-import json
-import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, ValidationError
 
-from lib import paths, prices
-from lib.jsonl import explain
+from lib import intake, paths, prices
+from lib.jsonl import checked, explain, like
 from lib.schema import Language, _Row
 
 Context = Literal["none", "gold", "lake", "vector", "hybrid", "reranked", "curated", "noise", "superseded"]
@@ -24,9 +23,16 @@ Estimand = Literal[
     "accuracy_difference", "accuracy_ratio", "gain_share", "cost_per_correct_ratio", "cost_per_correct_difference"
 ]
 Population = Literal["test", "core"]
-Positive = Annotated[int, Field(gt=0)]
+# Bounds are far above what anybody needs: a mistyped number fails here, by name, and not after hours.
+Positive = Annotated[int, Field(gt=0, le=1_000_000)]
+Few = Annotated[int, Field(gt=0, le=1_000)]
+Many = Annotated[int, Field(gt=0, le=1_000_000_000)]
+Seed = Annotated[int, Field(ge=0, lt=2**32)]  # what numpy and every server of models take
 Finite = Annotated[float, Field(allow_inf_nan=False)]
-Comparison = Annotated[str, Field(pattern=r"^(>=|<=|<|>) -?\d+(\.\d+)?$")]
+Comparison = Annotated[str, like(r"(>=|<=|<|>) -?\d{1,12}(\.\d{1,12})?", 'a comparison such as ">= 0.25"')]
+# A name stands in paths, tables, call ids and variables of the environment.
+Name = Annotated[str, like(r"\w[\w.+-]{0,79}", "a name of up to 80 letters, digits, '_', '.', '+' and '-'")]
+Text = Annotated[str, like(r"(?s).*\S.*", "a text that is not blank")]
 
 
 class ConfigError(ValueError):
@@ -38,7 +44,7 @@ class Chunking(_Row):
     """Windows of `size` characters, each starting `size - overlap` after the one before."""
 
     size: Positive = 600
-    overlap: Annotated[int, Field(ge=0)] = 100
+    overlap: Annotated[int, Field(ge=0, le=1_000_000)] = 100
 
 
 @dataclass(frozen=True)
@@ -64,9 +70,9 @@ class Gate(_Row):
 class Sampling(_Row):
     """`rotate` shows canonical letter j at "ABCD"[(j + sample) % 4]; `fixed` is the original's."""
 
-    samples: Positive = 5
+    samples: Few = 5
     option_order: Literal["rotate", "fixed"] = "rotate"
-    temperature: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1.0
+    temperature: Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)] = 1.0  # no provider takes more than 2
     max_tokens: Positive = 8
 
 
@@ -80,16 +86,16 @@ class Model(_Row):
     per minute are the provider's for this account (None = none).
     """
 
-    provider: str
-    model: str
-    price_as: str | None = None
-    base_url: str | None = None
-    context_window: Positive = 32768
+    provider: Text
+    model: Text
+    price_as: Text | None = None
+    base_url: Text | None = None
+    context_window: Many = 32768
     cache_ttl: Literal["5m", "1h"] | None = None
     ledgers: str | None = None
-    concurrency: Positive = 1
-    requests_per_minute: Positive | None = None
-    tokens_per_minute: Positive | None = None
+    concurrency: Few = 1
+    requests_per_minute: Many | None = None
+    tokens_per_minute: Many | None = None
 
     @property
     def priced_as(self) -> str:
@@ -126,7 +132,7 @@ class Criterion(_Row):
     supported_if: Comparison
     refuted_if: Comparison | None = None
     ceiling: str | None = None
-    factor: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
+    factor: Annotated[float, Field(gt=0, le=1_000_000, allow_inf_nan=False)] = 1.0
     pick: Literal["best"] | None = None
     interval: bool = False
 
@@ -135,7 +141,7 @@ class Criterion(_Row):
 class Hypothesis(_Row):
     """A claim with criteria that must all hold; a replicate fails when any of them fails."""
 
-    id: str
+    id: Name
     claim: str
     criteria: Annotated[tuple[Criterion, ...], Field(min_length=1)]
     questions: Literal["all", "answerable"] = "all"
@@ -145,11 +151,11 @@ class Hypothesis(_Row):
 class Study(_Row):
     """A whole study.toml; `folder` is where it was read from."""
 
-    study: str
-    lake: str
-    seed: int
-    models: dict[str, Model]
-    arms: dict[str, Arm]
+    study: Name
+    lake: Text
+    seed: Seed
+    models: dict[Name, Model]
+    arms: dict[Name, Arm]
     language: Language = "en"
     chunking: Chunking = Chunking()
     retrieval: Retrieval = Retrieval()
@@ -157,7 +163,7 @@ class Study(_Row):
     gate: Gate = Gate()
     sampling: Sampling = Sampling()
     hypothesis: tuple[Hypothesis, ...] = ()
-    max_cost_usd: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    max_cost_usd: Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)] | None = None
     folder: Path = field(default=Path("."), compare=False)
 
     def path(self, *parts: str) -> Path:
@@ -176,16 +182,15 @@ def load(study: str | Path) -> Study:
     folder = paths.study_folder(study)
     path = folder / "study.toml"
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as fault:
-        raise ConfigError(f"{path}: not TOML: {fault}") from None
+        data = intake.from_toml(path)
+    except intake.IntakeError as fault:
+        raise ConfigError(str(fault)) from None
     if "folder" in data:
         raise ConfigError(f"{path}: unknown field 'folder'")
     try:
-        # Through JSON, whose strict mode takes an array for a tuple and a whole number for a float.
-        config = TypeAdapter(Study).validate_json(json.dumps(data | {"folder": folder}, default=str))
+        config = checked(Study, data | {"folder": folder})
     except ValidationError as fault:
-        raise ConfigError(f"{path}: " + "; ".join(explain(Study, fault))) from None
+        raise ConfigError(f"{path}: " + "; ".join(explain(Study, fault, data))) from None
     if faults := list(_dangling(config)):
         raise ConfigError(f"{path}: " + "; ".join(faults))
     return config
@@ -209,6 +214,10 @@ def _dangling(config: Study) -> Iterator[str]:
             yield f"arms.{name}.model = {arm.model!r} is not one of the models {', '.join(config.models)}"
         if not arm.contexts:
             yield f'arms.{name}.context is empty: "none" gives the question alone'
+        if repeated := [each for each, count in Counter(arm.contexts).items() if count > 1]:
+            yield f"arms.{name}.context has {', '.join(repeated)} more than once"
+        if "none" in arm.contexts and len(set(arm.contexts)) > 1:
+            yield f'arms.{name}.context joins "none", which is nothing, to others'
         if {"gold", "superseded"} & set(arm.contexts) and arm.questions == "all":
             yield f'arms.{name} gives gold, which unanswerable questions do not have: set questions = "answerable"'
     seen = set()

@@ -139,6 +139,8 @@ def listed(text: str, key: str) -> list[Any]:
             data, _ = decoder.raw_decode(text, start.start())
         except ValueError:
             continue
+        except RecursionError:
+            raise Dropped("the reply is no JSON that can be read: brackets are nested too deeply") from None
         found = data.get(key) if isinstance(data, dict) else data
         if isinstance(found, list):
             return found

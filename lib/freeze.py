@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from lib import history, paths, seal
-from lib.frozen import CODE, FROZEN, PARTS, FreezeError, Frozen, material, name_of, read, text
+from lib.frozen import CODE, FROZEN, PARTS, FreezeError, Frozen, material, name_of, own_names, read, text
 from lib.history import HistoryError, file_sha256
 
 DEVIATIONS = "DEVIATIONS.md"
@@ -141,6 +141,9 @@ def _changed(part: Frozen, folder: Path, root: Path) -> Iterator[tuple[str, tupl
     except (ValueError, OSError) as fault:
         yield "study.toml", ("?", str(fault))
         return
+    # A study's own files go with it: in a copy elsewhere they are called otherwise, and are the same.
+    renamed = own_names(part, folder, root)
+    present = {renamed.get(name, name): now for name, now in present.items()}
     for name in [*part.files, *(name for name in present if name not in part.files)]:
         now = present.get(name, "removed")
         if now == part.files.get(name):

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import datetime
 import re
-import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
-from lib import lakefile, paths
+from lib import intake, lakefile, paths
 
 FROZEN = "FROZEN.sha256"
 REQUIRED = ("study.toml", "cards.jsonl", "questions.jsonl", "retrieval.jsonl")
@@ -48,7 +47,9 @@ def material(folder: Path, *, root: Path = paths.ROOT) -> dict[str, Path]:
 
     Names are given for required files that do not exist, too.
     """
-    lake = tomllib.loads((folder / "study.toml").read_text(encoding="utf-8")).get("lake", folder.name)
+    lake = intake.from_toml(folder / "study.toml").get("lake", folder.name)
+    if not isinstance(lake, str):
+        raise FreezeError(f"{folder / 'study.toml'}: lake = {lake!r}; it is the name of a lake")
     toml = lakefile.find(lake, near=folder)
     files = [folder / name for name in REQUIRED]
     files += [folder / name for name in WHERE_THERE if (folder / name).exists()]
@@ -67,6 +68,15 @@ def name_of(path: Path, folder: Path, root: Path) -> str:
     return str(path)
 
 
+def own_names(part: Frozen, folder: Path, root: Path) -> dict[str, str]:
+    """The names of a study's own files here -> their names in a freeze that was made where it stood then."""
+    here = name_of(folder / "study.toml", folder, root).removesuffix("study.toml")
+    then = next((name.removesuffix("study.toml") for name in part.files if name.endswith("/study.toml")), here)
+    own = (name.removeprefix(then) for name in part.files if name.startswith(then))
+    others = (path.name for path in folder.iterdir())
+    return {here + name: then + name for name in dict.fromkeys([*own, *others])}
+
+
 def text(path: Path) -> str:
     """What a freeze, a seal or a list of deviations says.
 
@@ -74,9 +84,9 @@ def text(path: Path) -> str:
         FreezeError: it is not UTF-8.
     """
     try:
-        return path.read_bytes().decode()
-    except UnicodeDecodeError as fault:
-        raise FreezeError(f"{path}: not UTF-8 at byte {fault.start}") from None
+        return intake.text(path)
+    except intake.IntakeError as fault:
+        raise FreezeError(str(fault)) from None
 
 
 def read(path: Path) -> dict[str, Frozen]:

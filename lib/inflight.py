@@ -15,7 +15,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-from lib import jsonl
+from lib import intake, jsonl
 from lib.schema import Call
 
 IN_DOUBT = "in_doubt"  # the error of a row whose call was in flight when the process died
@@ -31,7 +31,7 @@ def beside(ledger: Path) -> Path:
 def left(ledger: Path) -> list[Call]:
     """The rows in the slots beside a ledger, answered meanwhile or not; none without the file."""
     try:
-        data = beside(ledger).read_bytes()
+        data = intake.content(beside(ledger))
     except FileNotFoundError:
         return []
     return list(_rows(data, ledger))

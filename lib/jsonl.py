@@ -1,7 +1,7 @@
 """JSON lines in and out, checked against the rows of `lib/schema.py`.
 
-Reading names the file, the line and the field of every fault. Writing is one compact line a
-row with keys in the order of the dataclass, so that equal rows are equal bytes.
+Reading names the file, the line and the field of every fault; what is JSON, `lib/intake.py` says. Writing
+is one compact line a row with keys in the order of the dataclass, so that equal rows are equal bytes.
 """
 
 from __future__ import annotations
@@ -9,11 +9,14 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import AfterValidator, TypeAdapter, ValidationError
+
+from lib import intake
 
 Row = TypeVar("Row")
 ALIASES = {"class_": "class"}  # field of the dataclass -> key in the file
@@ -47,37 +50,114 @@ def _shallow(row: Any) -> dict[str, Any]:
 _LINE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_shallow)
 
 
-def parse(kind: type[Row], line: str, *, where: str) -> Row:
+def parse(kind: type[Row], line: str | bytes, *, where: str) -> Row:
     """One line as a row of `kind`.
 
     Raises:
         RowError: naming `where`, each faulty field and the fields that are allowed.
     """
     try:
-        data = json.loads(line)
-    except ValueError as fault:
-        raise RowError(f"{where}: not JSON: {fault}") from None
+        data = intake.from_json(line)
+    except intake.IntakeError as fault:
+        raise RowError(f"{where}: {fault}") from None
     if not isinstance(data, dict):
         raise RowError(f"{where}: a {kind.__name__} is a JSON object, not {type(data).__name__}")
+    if hidden := ALIASES.keys() & data.keys():  # the name of a key in Python is no second name of it in a file
+        raise RowError(f"{where}: unknown field {min(hidden)!r}; it is called {ALIASES[min(hidden)]!r}")
     try:
-        # validate_json knows that JSON has no tuples; validate_python in strict mode does not.
-        adapter: TypeAdapter[Row] = _adapter(kind)  # type: ignore[arg-type]  # a class is hashable
-        return adapter.validate_json(json.dumps({_FIELDS.get(k, k): v for k, v in data.items()}))
+        return checked(kind, {_FIELDS.get(k, k): v for k, v in data.items()})
     except ValidationError as fault:
-        raise RowError(f"{where}: " + "; ".join(explain(kind, fault))) from None
+        raise RowError(f"{where}: " + "; ".join(explain(kind, fault, data))) from None
 
 
-def explain(kind: type, fault: ValidationError) -> Iterator[str]:
-    """Each fault of a validation in words; an unknown key comes with the allowed ones."""
+def checked(kind: type[Row], data: Any) -> Row:
+    """Plain data as a row of `kind`, whatever file it came from.
+
+    Raises:
+        ValidationError: it is none; `explain` has the words.
+    """
+    # validate_json knows that JSON has no tuples; validate_python in strict mode does not.
+    adapter: TypeAdapter[Row] = _adapter(kind)  # type: ignore[arg-type]  # a class is hashable
+    try:
+        return adapter.validate_json(json.dumps(data, default=str))
+    except RecursionError:
+        return adapter.validate_json("[" * 1000)  # what the validator says of such depth
+
+
+def like(pattern: str, words: str) -> AfterValidator:
+    """The demand on a text that it match a pattern; who breaks it reads `words` and not the pattern."""
+
+    def look(text: str) -> str:
+        if not re.fullmatch(pattern, text):
+            raise ValueError(f"must be {words}")
+        return text
+
+    return AfterValidator(look)
+
+
+_PLAIN = (
+    (r"Value error, ", ""),
+    (r"Field required", "is missing"),
+    (r"Input should be an object", "must be an object"),
+    (r"Input should be a valid (array|tuple|list)", "must be a list"),
+    (r"Input should be a valid (dictionary|object)", "must be a table of names and values"),
+    (r"Input should be a valid string", "must be a text in quotes"),
+    (r"Input should be a valid integer", "must be a whole number"),
+    (r"Input should be a valid number", "must be a number"),
+    (r"Input should be a valid boolean", "must be true or false"),
+    (r"Input should be ", "must be "),
+    (r"(Tuple|List) should have", "must have"),
+    (r"String should match pattern", "must look like the pattern"),
+    (r"String should have", "must have"),
+)
+
+
+def explain(kind: type, fault: ValidationError, data: Any = None) -> Iterator[str]:
+    """Each fault of a validation in words for people; an unknown key comes with the allowed ones.
+
+    `data` is what was validated: it tells the places in it from the names of a validator's own choices.
+    """
+    said: dict[str, list[str]] = {}
+    shown: dict[str, str] = {}
     for item in fault.errors():
-        field = ".".join(str(part) for part in item["loc"])
-        if item["type"] == "extra_forbidden" or item["type"] == "unexpected_keyword_argument":
+        field = ".".join(_place(item["loc"], data, missing=item["type"] == "missing"))
+        field = field.removesuffix(".[key]")
+        if item["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
             allowed = ", ".join(ALIASES.get(f.name, f.name) for f in dataclasses.fields(kind))
             hint = f" (fields of {kind.__name__}: {allowed})" if len(item["loc"]) == 1 else ""
             yield f"unknown field {field!r}{hint}"
-        else:
-            value = json.dumps(item.get("input"), ensure_ascii=False, default=str)[:80]
-            yield f"field {field!r}: {item['msg']}, got {value}"
+            continue
+        said.setdefault(field, []).append(_plain(item["msg"]))
+        if item["type"] not in ("missing", "json_invalid"):
+            shown[field] = f", got {json.dumps(item.get('input'), ensure_ascii=False, default=str)[:80]}"
+    for field, words in said.items():
+        place = f"field {field!r}: " if field else ""
+        yield f"{place}{' or '.join(dict.fromkeys(words))}{shown.get(field, '')}"
+
+
+def _place(loc: Iterable[int | str], data: Any, *, missing: bool) -> Iterator[str]:
+    """The names of a place that stand in the data; a validator puts the kinds that it tried between them."""
+    parts, inside = list(loc), data is not None
+    for number, part in enumerate(parts):
+        name = ALIASES.get(str(part), str(part))
+        if not inside or (missing and number == len(parts) - 1):
+            yield name
+        elif isinstance(data, dict) and name in data:
+            data = data[name]
+            yield name
+        elif isinstance(data, list) and isinstance(part, int):
+            data = data[part] if part < len(data) else None
+            yield name
+
+
+def _plain(said: str) -> str:
+    """A validator's words, without its names for things."""
+    for pattern, words in _PLAIN:
+        if re.match(pattern, said):
+            return re.sub(pattern, words, said, count=1)
+    if said.startswith("Invalid JSON"):
+        return "half a character (\\ud800 to \\udfff)" if "hex escape" in said else "brackets are nested too deeply"
+    return said
 
 
 def read(path: Path, kind: type[Row]) -> list[Row]:
@@ -93,9 +173,9 @@ def read(path: Path, kind: type[Row]) -> list[Row]:
 def lines(path: Path) -> Iterator[tuple[int, str]]:
     """The numbered lines of a UTF-8 file, split at line feeds only."""
     try:
-        text = path.read_bytes().decode()
-    except UnicodeDecodeError as fault:
-        raise RowError(f"{path}: not UTF-8 at byte {fault.start}") from None
+        text = intake.text(path)
+    except intake.IntakeError as fault:
+        raise RowError(str(fault)) from None
     body = text[:-1] if text.endswith("\n") else text
     if body:
         yield from enumerate(body.split("\n"), start=1)

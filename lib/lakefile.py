@@ -7,17 +7,15 @@ each must hash to, stands in the selection beside it: see `lib/selection.py`.
 from __future__ import annotations
 
 import dataclasses
-import json
 import re
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeVar
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, ValidationError
 
-from lib import paths
-from lib.jsonl import explain
+from lib import intake, paths
+from lib.jsonl import checked, explain
 from lib.schema import Origin, _Row
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9@][A-Za-z0-9._/-]*$")]
@@ -159,9 +157,9 @@ def load(path: Path) -> LakeFile:
         LakeError: not TOML, an unknown key or a wrong value, naming it and what is allowed.
     """
     try:
-        data = tomllib.loads(path.read_bytes().decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as fault:
-        raise LakeError(f"{path}: not TOML: {fault}") from None
+        data = intake.from_toml(path)
+    except intake.IntakeError as fault:
+        raise LakeError(str(fault)) from None
     if unknown := sorted(data.keys() - {"lake", "source"}):
         raise LakeError(f"{path}: unknown key {unknown[0]!r}; allowed: lake, source")
     name, sources = data.get("lake"), data.get("source")
@@ -196,9 +194,9 @@ def _tables(item: dict[str, Any], key: str, *, where: str) -> list[dict[str, Any
 
 def _row(kind: type[Row], data: dict[str, Any], *, where: str) -> Row:
     try:
-        return TypeAdapter(kind).validate_json(json.dumps(data, default=str))
+        return checked(kind, data)
     except ValidationError as fault:
-        raise LakeError(f"{where}: " + "; ".join(explain(kind, fault))) from None
+        raise LakeError(f"{where}: " + "; ".join(explain(kind, fault, data))) from None
 
 
 def _split(data: dict[str, Any], *, where: str) -> Split:

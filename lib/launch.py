@@ -6,8 +6,9 @@ Only a study whose freeze holds, asked with the models that were frozen, gives a
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from lib import batch, batch_journal, check, freeze, material, questions, record, status
@@ -71,8 +72,8 @@ def pilot(study: Study, *, language: Language | None) -> int:
     asked = [question for question in questions.load(study) if question.pilot]
     for name, varied in record.pilot_materials(loaded).items():
         cells = run_.plan(varied, asked)
-        progress = _bar(name, len(cells))
-        record.record(varied, cells, name=f"pilot-{loaded.language}", frozen_sha256=None, progress=progress)
+        with _bar(name, len(cells)) as progress:
+            record.record(varied, cells, name=f"pilot-{loaded.language}", frozen_sha256=None, progress=progress)
     return 0
 
 
@@ -95,7 +96,8 @@ def _announce(cells: Sequence[Cell], loaded: Material) -> None:
 def _singly(cells: Sequence[Cell], loaded: Material, name: str, frozen: str | None) -> dict[str, str]:
     if sent := batch_journal.on_their_way(loaded.study.path("runs", name)):
         raise RuntimeError(f"{sent} calls of {name} are on their way in batches: run again with --batch to read them")
-    return record.record(loaded, cells, name=name, frozen_sha256=frozen, progress=_bar("calls", len(cells)))
+    with _bar("calls", len(cells)) as progress:
+        return record.record(loaded, cells, name=name, frozen_sha256=frozen, progress=progress)
 
 
 def _through_batches(cells: Sequence[Cell], loaded: Material, name: str, frozen: str | None) -> dict[str, str]:
@@ -106,16 +108,17 @@ def _through_batches(cells: Sequence[Cell], loaded: Material, name: str, frozen:
     return done.not_run
 
 
-def _bar(name: str, total: int) -> Callable[[object, Totals], None]:
+@contextlib.contextmanager
+def _bar(name: str, total: int) -> Iterator[Callable[[object, Totals], None]]:
     """A progress bar on standard error that counts every cell, done before or now, and what was spent."""
     from tqdm import tqdm
 
-    bar = tqdm(total=total, desc=name, unit="call", mininterval=1.0)
+    with tqdm(total=total, desc=name, unit="call", mininterval=1.0) as bar:  # its line ends before any other is said
 
-    def show(call: object, so_far: Totals) -> None:
-        if so_far.spent_usd or so_far.in_doubt_usd:
-            doubt = f" + {so_far.in_doubt_usd:.4f} in doubt" if so_far.in_doubt else ""
-            bar.set_postfix_str(f"{so_far.spent_usd:.4f} USD{doubt}", refresh=False)
-        bar.update()
+        def show(call: object, so_far: Totals) -> None:
+            if so_far.spent_usd or so_far.in_doubt_usd:
+                doubt = f" + {so_far.in_doubt_usd:.4f} in doubt" if so_far.in_doubt else ""
+                bar.set_postfix_str(f"{so_far.spent_usd:.4f} USD{doubt}", refresh=False)
+            bar.update()
 
-    return show
+        yield show

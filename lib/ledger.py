@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Self
 
 from lib import inflight, jsonl, lines
+from lib.consistency import MOST_TOKENS
 from lib.done import Done
 from lib.lines import LedgerError, LedgerWarning, Report, read, read_all
 from lib.models import Reply, same_model
@@ -28,12 +29,12 @@ __all__ = ["Ledger", "LedgerError", "LedgerWarning", "read", "read_all", "refusa
 def refusal(reply: Reply, asked: str) -> CallError | None:
     """Why a reply must not be recorded as an answer, or None when it may.
 
-    Refused: no tokens counted in or out (an expired login looks like this), a negative count, an
+    Refused: no tokens counted in or out (an expired login looks like this), a count that is none, an
     empty text, and a reply from another model than `asked`. Pure; an A6 abstention has no reply.
     """
     spent = reply.input_tokens, reply.cache_read_tokens, reply.cache_write_tokens, reply.cache_write_1h_tokens
-    if min(*spent, reply.output_tokens) < 0:
-        return CallError("bad_usage", f"a negative token count: {spent} in, {reply.output_tokens} out")
+    if not all(0 <= count <= MOST_TOKENS for count in (*spent, reply.output_tokens)):
+        return CallError("bad_usage", f"no count of tokens: {spent} in, {reply.output_tokens} out"[:200])
     if sum(spent) == 0 or reply.output_tokens == 0:
         return CallError("zero_tokens", f"{sum(spent)} tokens in, {reply.output_tokens} out")
     if not reply.text:
@@ -60,6 +61,7 @@ class Ledger:
     def __init__(self, path: str | Path, *, report: Report | None = None) -> None:
         self.path = Path(path)
         self.path.parent.mkdir(parents=True, exist_ok=True)
+        lines.there(self.path)
         self.done = Done(self.path)
         self._failed: Counter[str] = Counter()
         self._size = 0

@@ -49,7 +49,7 @@ def extract(text: str, options: Mapping[str, str] | None = None) -> Choice:
     Args:
         text: the model's reply.
         options: shown letter -> option text, to recognise a reply that is an option's text and to
-            refuse a letter that stands with another option's text.
+            refuse a letter that stands with another option's text, or that none of them has.
 
     >>> extract("The answer is (B).").letter
     'B'
@@ -57,7 +57,17 @@ def extract(text: str, options: Mapping[str, str] | None = None) -> Choice:
     True
     >>> extract("Answer: A or B").letter is None
     True
+    >>> extract("D", {"A": "yes", "B": "no"}).letter is None
+    True
     """
+    choice = _chosen(text, options)
+    if options and choice.letter is not None and choice.letter not in options:
+        return Choice(None, "unparseable", f"{choice.cue}: none of the options")
+    return choice
+
+
+def _chosen(text: str, options: Mapping[str, str] | None) -> Choice:
+    """The choice by the rules, which know all four letters."""
     plain = plain_text(text)
     if found := cues.BARE.fullmatch(plain) or cues.REPEATED.fullmatch(plain):
         return Choice(found[1].upper(), "letter", "bare")  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from lib import jsonl
+from lib import consistency, intake, jsonl
 from lib.schema import Call
 
 Report = Callable[[str], None]
@@ -34,6 +34,31 @@ class Contents(NamedTuple):
     notes: list[str]
     size: int  # bytes of the whole lines; what follows is a torn line
     unended: bool  # the last line is whole but for its line end
+    numbers: list[int]  # of the rows' lines
+    conflicts: list[str]  # a second accepted reply that is another answer than the first
+
+
+class Placed(NamedTuple):
+    """A row and where it stands."""
+
+    call: Call
+    path: Path
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}"
+
+
+def there(path: Path) -> bool:
+    """Whether there is a ledger; False only when nothing of that name stands there.
+
+    Raises:
+        LedgerError: a folder, a FIFO, a link to nothing: that is not "no call recorded".
+    """
+    try:
+        return intake.there(path)
+    except intake.IntakeError as fault:
+        raise LedgerError(str(fault)) from None
 
 
 def read(path: str | Path, *, report: Report | None = None) -> list[Call]:
@@ -43,35 +68,67 @@ def read(path: str | Path, *, report: Report | None = None) -> list[Call]:
 
     Raises:
         FileNotFoundError: no such ledger.
-        LedgerError: damage in the middle, naming file and line.
+        LedgerError: no regular file, or damage in the middle, naming file and line.
     """
-    path = Path(path)
+    return contents(Path(path), report or warn).calls
+
+
+def contents(path: Path, report: Report) -> Contents:
+    """What a ledger's bytes say; see `read`."""
+    there(path)
     data = path.read_bytes()
     found = parse(data, path)
     if torn := len(data) - found.size:
         found.notes.append(f"{path}: a torn last line of {torn} bytes is left out")
     for note in found.notes:
-        (report or warn)(note)
-    return found.calls
+        report(note)
+    return found
 
 
 def read_all(paths: Iterable[str | Path], *, report: Report | None = None) -> list[Call]:
     """The rows of several ledgers, in the order given; the first accepted reply of a call stays."""
-    calls: list[Call] = []
-    seen: dict[str, int] = {}
-    given = [Path(path) for path in paths]
-    for number, path in enumerate(given):
-        repeated: list[str] = []
-        for call in read(path, report=report):
-            if call.done and seen.setdefault(call.call, number) != number:
-                repeated.append(call.call)
+    return [row.call for row in placed(paths, report=report, conflict=lambda said: None)]
+
+
+def placed(
+    paths: Iterable[str | Path], *, report: Report | None = None, conflict: Callable[[str], object] | None = None
+) -> list[Placed]:
+    """The rows of several ledgers with their places, in the order given; the first accepted reply of a call stays.
+
+    Raises:
+        LedgerError: see `read`; or, unless `conflict` is told instead, a call with two different accepted replies.
+    """
+    rows: list[Placed] = []
+    first: dict[str, Placed] = {}
+    for path in map(Path, paths):
+        repeated: list[Placed] = []
+        found = contents(path, report or warn)
+        for call, line in zip(found.calls, found.numbers, strict=True):
+            row = Placed(call, path, line)
+            known = first.setdefault(call.call, row) if call.done else row
+            if known.path is path:
+                rows.append(row)
             else:
-                calls.append(call)
+                repeated.append(row)
+                found.conflicts.extend(_conflict(known.call, str(known), row.call, str(row)))
+        for said in found.conflicts:
+            (conflict or _refuse)(said)
         if repeated:
             more = f", as are {len(repeated) - 1} more of its calls" if len(repeated) > 1 else ""
-            first = given[seen[repeated[0]]]
-            (report or warn)(f"{path}: call {repeated[0]} was accepted in {first} already; left out{more}")
-    return calls
+            twice = repeated[0].call.call
+            (report or warn)(f"{path}: call {twice} was accepted in {first[twice].path} already; left out{more}")
+    return rows
+
+
+def _refuse(said: str) -> None:
+    raise LedgerError(f"{said}; which of them was given cannot be told: take one out, or restore the file")
+
+
+def _conflict(first: Call, there: str, second: Call, here: str) -> list[str]:
+    """What two accepted replies for one call say of each other; nothing when the answer is the same."""
+    same = (first.letter, first.shown, first.text) == (second.letter, second.shown, second.text)
+    both = f"letter {first.letter}, then {second.letter}"
+    return [] if same else [f"{here}: call {first.call} has another accepted answer in {there} ({both})"]
 
 
 def parse(data: bytes, path: Path) -> Contents:
@@ -83,8 +140,10 @@ def parse(data: bytes, path: Path) -> Contents:
     calls: list[Call] = []
     starts: list[int] = []
     notes: list[str] = []
+    numbers: list[int] = []
+    conflicts: list[str] = []
     repeated: list[tuple[int, int, str]] = []
-    seen: dict[str, int] = {}
+    seen: dict[str, tuple[int, Call]] = {}
     size, unended, lines = 0, False, data.split(b"\n")
     last = max((number for number, line in enumerate(lines, start=1) if line.strip()), default=0)
     for number, line in enumerate(lines, start=1):
@@ -93,17 +152,19 @@ def parse(data: bytes, path: Path) -> Contents:
             if number == last and not _whole(line):
                 break
             call = _row(line, f"{path}:{number}")
-            first = seen.setdefault(call.call, number) if call.done else number
+            first, known = seen.setdefault(call.call, (number, call)) if call.done else (number, call)
             if first == number:
                 calls.append(call)
                 starts.append(size)
+                numbers.append(number)
             else:
                 repeated.append((number, first, call.call))
+                conflicts += _conflict(known, f"line {first}", call, f"{path}:{number}")
             unended = not ended
         elif ended:
             notes.append(f"{path}:{number}: a blank line")
         size += len(line) + ended
-    return Contents(calls, starts, [*notes, *_repeats(repeated, path)], size, unended)
+    return Contents(calls, starts, [*notes, *_repeats(repeated, path)], size, unended, numbers, conflicts)
 
 
 def _repeats(repeated: Sequence[tuple[int, int, str]], path: Path) -> list[str]:
@@ -118,19 +179,26 @@ def _repeats(repeated: Sequence[tuple[int, int, str]], path: Path) -> list[str]:
 def _whole(line: bytes) -> bool:
     """Whether a line is an object to its end. A cut one never is: the last brace is its last byte."""
     try:
-        return isinstance(json.loads(line), dict)
-    except ValueError:  # not UTF-8 included
+        return isinstance(json.loads(line), dict)  # kindly: a line that says a key twice is damaged, not torn
+    except (ValueError, RecursionError):  # not UTF-8 included
         return False
 
 
 def _row(line: bytes, where: str) -> Call:
     try:
-        return jsonl.parse(Call, line.decode(), where=where)
+        call = jsonl.parse(Call, line.decode(), where=where)
     except UnicodeDecodeError as fault:
         reason = f"{where}: not UTF-8 at byte {fault.start} of the line"
     except jsonl.RowError as fault:
         reason = str(fault)
-    raise LedgerError(f"{reason}. Not a torn end, so nothing was changed: restore the line, or delete it by hand")
+    else:
+        if not (faults := list(consistency.faults(call))):
+            return call
+        reason = f"{where}: {'; '.join(faults)}"
+    raise LedgerError(
+        f"{reason}. This is no torn end, so nothing was changed: put the line back as it was recorded (from git or "
+        "another copy); whoever deletes a line loses what was paid for"
+    )
 
 
 def warn(note: str) -> None:

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from lib import budget, config, ledger, models, paths
+from lib import budget, config, ledger, lines, models, paths
 from lib.prices import Tokens
 from lib.ranking import best_first, rounded
 from lib.retrieve import Job
@@ -93,7 +93,7 @@ class Pointwise:
         self._opener, self._progress, self._sleep = opener, progress, sleep
         self._ledger: ledger.Ledger | None = None
         self._model: models.Model | None = None
-        recorded = ledger.read(self.path) if self.path.is_file() else []
+        recorded = ledger.read(self.path) if lines.there(self.path) else []
         self._scores = {call.call: call.score for call in recorded if call.done and call.score is not None}
         self._made, self._to_make, self._longest = 0, 0, 0
 
@@ -190,7 +190,7 @@ class Pointwise:
                     self._sleep(fault.retry_after_s or FIRST_WAIT_S * 2 ** (attempt - 1))
                     continue
             else:
-                row = self._read(row, reply)
+                row = self._read(row, reply, asked)
                 written.append(row)
                 if row.score is not None:
                     return row.score
@@ -199,15 +199,17 @@ class Pointwise:
             break
         raise RerankError(f"question {question_id}, passage {candidate.chunk}: {error.kind}: {error.message}")
 
-    def _read(self, row: Call, reply: models.Reply) -> Call:
+    def _read(self, row: Call, reply: models.Reply, asked: Prompt) -> Call:
         """The row with what the model replied: a score, or why it is none."""
         error = ledger.refusal(reply, row.model or "")
         if error is None and not reply.logprobs:
             error = CallError("no_logprobs", f"{row.model} gives no probabilities of its first token")
+        impossible = error is not None and error.kind == "bad_usage"  # at most these, then
+        tokens = budget.most_tokens(asked, 1) if impossible else Tokens.of(reply)
         return dataclasses.replace(
             row,
             latency_s=round(reply.latency_s, 3),
-            **Tokens.of(reply)._asdict(),
+            **tokens._asdict(),
             text=reply.text,
             class_=None if error else "score",
             score=None if error else score(reply.logprobs or {}, self.language),

@@ -8,17 +8,15 @@ definitions: the original report, and shared design, sections 2b and 6.
 
 from __future__ import annotations
 
-import json
-import tomllib
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Annotated, NamedTuple, Protocol
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, ValidationError
 
-from lib import paths
-from lib.jsonl import explain
+from lib import intake, paths
+from lib.jsonl import checked, explain
 from lib.schema import _Row
 
 USD = Annotated[float, Field(ge=0, allow_inf_nan=False)]  # per million tokens
@@ -148,17 +146,20 @@ def load(path: Path = paths.PRICES) -> Prices:
         PriceError: not TOML, an unknown key, a wrong value, or one model and date twice.
     """
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as fault:
-        raise PriceError(f"{path}: not TOML: {fault}") from None
+        data = intake.from_toml(path)
+    except intake.IntakeError as fault:
+        raise PriceError(str(fault)) from None
     if unknown := set(data) - {"price"}:
         raise PriceError(f"{path}: unknown key {', '.join(sorted(unknown))}; allowed: price")
     by_model: dict[str, tuple[Price, ...]] = {}
-    for number, entry in enumerate(data.get("price", []), start=1):
+    entries = data.get("price", [])
+    if not isinstance(entries, list):
+        raise PriceError(f"{path}: price = {str(entries)[:80]}; allowed are tables [[price]]")
+    for number, entry in enumerate(entries, start=1):
         try:
-            price = TypeAdapter(Price).validate_json(json.dumps(entry, default=str))
+            price = checked(Price, entry)
         except ValidationError as fault:
-            raise PriceError(f"{path}: price {number}: " + "; ".join(explain(Price, fault))) from None
+            raise PriceError(f"{path}: price {number}: " + "; ".join(explain(Price, fault, entry))) from None
         earlier = by_model.get(price.model, ())
         if any(other.from_date == price.from_date for other in earlier):
             raise PriceError(f"{path}: {price.model} has two prices from {price.from_date}")

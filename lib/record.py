@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-from lib import budget, config, models, paths, prices, run
+from lib import budget, config, intake, models, paths, prices, run
 from lib.arms import Material
 from lib.budget import Budget, BudgetReached, Totals, bills
 from lib.ledger import Ledger
@@ -137,9 +137,12 @@ def _write(path: Path, head: dict[str, Any], not_run: dict[str, str], *, asked: 
 
     A reason of an earlier session goes when its arm was `asked` again and could be run.
     """
-    data = json.loads(path.read_text(encoding="utf-8")) if path.exists() else dict(head)
+    data = _earlier(path) if intake.there(path) else dict(head)
     if not isinstance(data, dict) or "started_at" not in data or not isinstance(data.get("not_run", {}), dict):
         raise ValueError(f"{path}: not the head of a run; move it away to write a new one")
+    for key in ("run", "study", "language"):
+        if data.get(key, head[key]) != head[key]:
+            raise ValueError(f"{path}: {key} = {data[key]!r}, not {head[key]!r}: it is another run's; move it away")
     if data["started_at"] != head["started_at"]:
         others = [item for item in data.get("resumed", []) if item["started_at"] != head["started_at"]]
         data["resumed"] = [*others, {key: head[key] for key in ("started_at", "commit", "machine", "models")}]
@@ -148,6 +151,13 @@ def _write(path: Path, head: dict[str, Any], not_run: dict[str, str], *, asked: 
     scratch = path.with_suffix(".json.part")
     scratch.write_text(json.dumps(data, indent=2, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n")
     scratch.replace(path)
+
+
+def _earlier(path: Path) -> Any:
+    try:
+        return intake.from_json(intake.content(path))
+    except intake.IntakeError as fault:
+        raise ValueError(f"{path}: {fault}; move it away to write a new one") from None
 
 
 def frozen_sha256(study: config.Study) -> str | None:

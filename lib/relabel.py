@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import IO, Any
 
-from lib import letters
+from lib import intake, letters
 from lib.schema import LETTERS
 
 ALLOWED = '{"text": string, "options": {"A": string, … to "D"} or null}'
@@ -50,11 +50,11 @@ def parse(line: bytes) -> tuple[str, Mapping[str, str] | None]:
     ('B', None)
     """
     try:
-        row = json.loads(line.decode())
+        row = intake.from_json(line.decode())
     except UnicodeDecodeError as fault:
         raise LineError(f"not UTF-8 at byte {fault.start}; allowed is {ALLOWED}") from None
-    except (ValueError, RecursionError) as fault:
-        raise LineError(f"not JSON ({fault}); allowed is {ALLOWED}") from None
+    except intake.IntakeError as fault:
+        raise LineError(f"{fault}; allowed is {ALLOWED}") from None
     if what := "; ".join(_faults(row)):
         raise LineError(f"{what}; allowed is {ALLOWED}")
     return row["text"], row.get("options")

@@ -2,25 +2,29 @@
 
 Reads study.toml, questions.jsonl, the ledgers of one run with the `run.json` beside them, the freeze
 and the price list; no lake and no model. The bootstrap is drawn from the study's seed, so that every
-reader gets the same numbers. Nothing is computed here: see `lib/analyse.py`.
+reader gets the same numbers. Nothing is computed here: see `lib/analyse.py`. Rows that contradict
+themselves are errors; rows, run.json and ledgers that contradict the study make the result
+exploratory, with the reason (`lib/consistency.py`, `lib/origin.py`).
 """
 
 from __future__ import annotations
 
+import contextlib
 import glob
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import fsum, inf
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lib import config, freeze, ledger, prices, published, questions, tables
+from lib import config, freeze, lines, origin, prices, published, questions, tables
 from lib.analyse import REPLICATES, Analysis, analyse
 from lib.cells import AnalysisError
 from lib.companions import wilson
 from lib.config import Study
+from lib.lines import Placed
+from lib.origin import Head
 from lib.schema import LETTERS, Call
 
 if TYPE_CHECKING:
@@ -37,10 +41,19 @@ TRADEOFF = (
 
 
 class Recorded(NamedTuple):
-    """The rows of one or more ledgers, and why arms were not run (arm -> reason)."""
+    """The rows of one or more ledgers with their places, and the run.json beside each that has one."""
 
-    calls: list[Call]
-    not_run: dict[str, str]
+    rows: list[Placed]
+    heads: list[Head]
+
+    @property
+    def calls(self) -> list[Call]:
+        return [row.call for row in self.rows]
+
+    @property
+    def not_run(self) -> dict[str, str]:
+        """Why arms were not run (arm -> reason)."""
+        return {arm: reason for head in self.heads for arm, reason in head.not_run.items()}
 
 
 def load(
@@ -60,16 +73,27 @@ def load(
         LedgerError, RowError, PriceError: a file that cannot be used.
     """
     loaded = study if isinstance(study, Study) else config.load(study)
-    recorded = read(ledgers(loaded, runs=runs, calls=calls))
+    asked = questions.load(loaded)
+    paths = ledgers(loaded, runs=runs, calls=calls)
+    recorded = read(paths)
+    named = None if calls is not None else runs or f"main-{loaded.language}"
+    foreign = [] if named else list(origin.uncovered(paths, loaded))
+    strange = {head: list(origin.strange(head, loaded, run=named)) for head in recorded.heads}
+    kept = recorded._replace(heads=[head for head, why in strange.items() if not why])
     return analyse(
         loaded,
-        questions.load(loaded),
+        asked,
         recorded.calls,
         rng=np.random.default_rng(loaded.seed),
         prices=prices.load(),
         replicates=replicates,
-        not_run={arm: reason for arm, reason in recorded.not_run.items() if arm in loaded.arms},
-        exploratory=unfrozen(loaded),
+        not_run={arm: reason for arm, reason in kept.not_run.items() if arm in loaded.arms},
+        exploratory=[
+            *unfrozen(loaded),
+            *foreign,
+            *(reason for why in strange.values() for reason in why),
+            *origin.doubts(recorded.rows, recorded.heads, loaded, asked, run=named),
+        ],
         printed=published.read(),
     )
 
@@ -79,6 +103,7 @@ def ledgers(study: Study, *, runs: str | None = None, calls: str | None = None) 
 
     Raises:
         AnalysisError: `calls` matches no file.
+        LedgerError: what stands in the ledger's place is no file.
     """
     if calls is not None:
         found = sorted(Path(name) for name in glob.glob(calls, recursive=True))
@@ -86,36 +111,45 @@ def ledgers(study: Study, *, runs: str | None = None, calls: str | None = None) 
             raise AnalysisError(f"no ledger matches {calls!r}")
         return found
     path = study.path("runs", runs or f"main-{study.language}", "calls.jsonl")
-    return [path] if path.is_file() else []
+    return [path] if lines.there(path) else []
 
 
 def read(paths: Iterable[Path]) -> Recorded:
-    """The rows of these ledgers, and the `not_run` of the `run.json` beside each.
+    """The rows of these ledgers, and the `run.json` beside each.
 
     Raises:
         AnalysisError: a `run.json` that is none.
-        LedgerError: a ledger that cannot be used.
+        LedgerError: a ledger that cannot be used, or a call with two different accepted answers.
     """
     given = list(paths)
-    reasons: dict[str, str] = {}
-    for folder in dict.fromkeys(path.parent for path in given):
-        if (folder / "run.json").is_file():
-            reasons |= _not_run(folder / "run.json")
-    return Recorded(ledger.read_all(given) if given else [], reasons)
+    folders = dict.fromkeys(path.parent for path in given)
+    heads = [head for folder in folders if (head := origin.read(folder)) is not None]
+    return Recorded(lines.placed(given), heads)
 
 
-def _not_run(path: Path) -> dict[str, str]:
-    """Why arms were not run, as a run.json says it."""
+@contextlib.contextmanager
+def writing(path: Path | None, study: Study, read: Iterable[Path]) -> Iterator[Callable[[str], object]]:
+    """A function that writes a text to `path`; whether it can is found out now, before the work.
+
+    Raises:
+        OSError: nothing can be written there.
+        AnalysisError: it is what is recorded: one of the ledgers `read`, or a file of the study.
+    """
+    if path is None:
+        yield lambda text: None
+        return
+    place = path.resolve()
+    recorded = {each.resolve() for each in read} | {each.resolve() for each in study.folder.iterdir()}
+    if place in recorded or place.is_relative_to(study.path("runs").resolve()):
+        raise AnalysisError(f"{path}: this is recorded and is not written over; name another file")
+    new = not path.exists()
+    path.open("ab").close()
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as fault:  # not UTF-8 included
-        raise AnalysisError(f"{path}: not JSON: {fault}") from None
-    if not isinstance(data, dict):
-        raise AnalysisError(f"{path}: a run.json is a JSON object, not {type(data).__name__}")
-    found = data.get("not_run", {})
-    if not isinstance(found, dict) or not all(isinstance(reason, str) for reason in found.values()):
-        raise AnalysisError(f"{path}: not_run = {found!r}; it is an object of reasons (text) by arm")
-    return found
+        yield lambda text: path.write_text(text, encoding="utf-8")
+    except BaseException:
+        if new:
+            path.unlink(missing_ok=True)
+        raise
 
 
 def unfrozen(study: Study) -> list[str]:

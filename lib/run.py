@@ -58,6 +58,7 @@ def execute(
 
     Raises:
         BudgetReached: before a call that could lead over the limit.
+        Refused: the provider would refuse every call of a model alike (key, login, billing, unknown model).
     """
     asking = Asking(material, ledger, run=run, budget=budget, sleep=sleep, first_wait_s=first_wait_s)
     flight = Flight(asking, not_run)

@@ -30,7 +30,7 @@ def sha256(text: str) -> str:
 
 
 class _Row:
-    __pydantic_config__: ClassVar[dict[str, object]] = {"extra": "forbid", "strict": True}
+    __pydantic_config__: ClassVar[dict[str, object]] = {"extra": "forbid", "strict": True, "allow_inf_nan": False}
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,12 @@ do not depend on the order of the lines.
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from lib import intake
 from lib.lakefile import LakeError
 from lib.schema import Origin
 
@@ -74,9 +74,9 @@ def documents(path: Path) -> dict[str, str]:
 
 def _object(line: bytes, *, where: str) -> Object:
     try:
-        data = json.loads(line.decode())
-    except ValueError as fault:
-        raise LakeError(f"{where}: not JSON: {fault}") from None
+        data = intake.from_json(line)
+    except intake.IntakeError as fault:
+        raise LakeError(f"{where}: {fault}") from None
     if not isinstance(data, dict):
         raise LakeError(f"{where}: a JSON {type(data).__name__}; each line is one object: {KNOWN}")
     return data

@@ -123,7 +123,7 @@ def error(status: int, said: str, **headers: str) -> httpx2.Response:
         (error(500, "oops"), "server", True),
         (error(401, "invalid x-api-key"), "auth", False),
         (error(400, "prompt is too long: 210000 tokens > 200000 maximum"), "context_window", False),
-        (error(404, "model: claude-x"), "bad_request", False),
+        (error(404, "model: claude-x"), "unknown_model", False),
         (httpx2.Response(200, text="<html>"), "bad_reply", False),
         (error(200, "Overloaded"), "bad_reply", False),
         (httpx2.Response(200, json=message() | {"usage": None}), "bad_reply", False),

@@ -213,6 +213,17 @@ def test_a_refused_batch_is_an_error_and_leaves_nothing_in_doubt(study):
     assert Journal(study.path("runs/main-en/batches.jsonl")).open() == []
 
 
+def test_a_key_that_is_refused_says_what_to_set_and_leaves_nothing_in_doubt(study):
+    provider = Provider()
+    bad = {"error": {"type": "authentication_error", "message": f"invalid x-api-key {KEY}"}}
+    provider.accidents, provider.refuses = [httpx2.Response(401, json=bad)], True
+    said = r"invalid x-api-key .*: set ANTHROPIC_API_KEY to a key that may use"
+    with pytest.raises(models.Refused, match=said) as told:
+        go(study, provider, "A0")
+    assert KEY not in str(told.value)
+    assert Journal(study.path("runs/main-en/batches.jsonl")).open() == []
+
+
 @pytest.mark.parametrize("line", [1, 2])
 def test_after_a_crash_between_any_two_journal_lines_nothing_is_sent_twice(study, line):
     """Line 1 is the intention, line 2 the batch's id; a run is stopped at its first sleep and loses what follows."""

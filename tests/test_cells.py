@@ -69,8 +69,11 @@ def test_an_arm_of_failed_attempts_alone_is_not_run_for_their_reason():
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"input_tokens": -5, "output_tokens": 10**400}, "input_tokens = -5, output_tokens = 10+; allowed are 0 to"),
-        ({"started_at": "yesterday"}, "started_at = 'yesterday'; it begins with a date"),
+        (
+            {"input_tokens": -5, "output_tokens": 10**400},
+            r"input_tokens = -5; allowed is 0 or more; output_tokens = 10+…; allowed are 0 to",
+        ),
+        ({"started_at": "yesterday"}, "started_at = 'yesterday'; allowed is a time that begins with a date"),
     ],
 )
 def test_a_row_that_cannot_be_counted_raises_and_is_named(change, said):
@@ -113,6 +116,13 @@ def test_calls_that_fill_no_cell_are_counted_by_reason():
         "role rerank": 1,
         "sample beyond 2": 2,
     }
+
+
+def test_calls_that_fill_no_cell_are_counted_by_run_too():
+    strays = [call("A9", BANK[0]), call("A9", BANK[1], run="pilot"), call("A9", BANK[0], 1, run="pilot")]
+    found = collect([*CALLS, *strays])
+    assert found.ignored == {"arm A9 is not in the study": 3}
+    assert found.strays == {("main", "arm A9 is not in the study"): 1, ("pilot", "arm A9 is not in the study"): 2}
 
 
 def test_an_arm_for_answerable_questions_is_asked_only_those():

@@ -9,7 +9,7 @@ import fakes
 import pytest
 
 from lib import cards as cards_
-from lib import check, config, giveaways, graph, jsonl, paths
+from lib import check, chunk, config, giveaways, graph, jsonl, paths
 from lib import questions as questions_
 
 LAKE = fakes.made_lake()
@@ -26,6 +26,63 @@ def folder(tmp_path, monkeypatch):
 def faults(folder, *, cards=fakes.CARDS, questions=fakes.QUESTIONS) -> list[tuple[str, int, str]]:
     study = fakes.study_folder(folder, cards=cards, questions=questions)
     return [(fault.file.name, fault.line, fault.what) for fault in check.faults(study, LAKE)]
+
+
+def beside(folder, name: str, *lines: str) -> list[str]:
+    """What is said of a file beside cards and questions."""
+    study = fakes.study_folder(folder)
+    study.path(name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    found = [fault for fault in check.faults(study, LAKE) if fault.file.name == name]
+    return [f"{fault.line}: {fault.what}" for fault in found]
+
+
+FIRST, SECOND = (piece.chunk for piece in chunk.windows(LAKE["src/boil.py"], size=60, overlap=10))
+
+
+def ranking(retriever="vector", question="f1", hits=((FIRST, 2.0), (SECOND, 1.0))) -> str:
+    row = {"question": question, "language": "en", "retriever": retriever, "hits": hits}
+    return json.dumps(row)
+
+
+def test_rankings_are_of_questions_chunks_and_cards_that_exist_each_once_best_first(folder):
+    assert beside(folder, "retrieval.jsonl") == []
+    assert beside(folder, "retrieval.jsonl", ranking(), ranking("cards", hits=[("k1", 0.5)])) == []
+    said = beside(
+        folder, "retrieval.jsonl", "{", ranking(), ranking(), ranking("bm25", "f99"), ranking("cards"),
+        ranking("hybrid", hits=[("nowhere#0-1", 1.0), ("src/boil.py#0-60", 2.0), ("nowhere#0-1", 1.0)]),
+        ranking("luck"),
+        ranking("reranked").replace("2.0", "1e999"),
+    )  # fmt: skip
+    assert [line.split(":")[0] for line in said] == ["1", "3", "4", "5", "6", "6", "6", "7", "8"]
+    for words, line in zip(
+        ("not JSON", "a second vector ranking for f1 in en, after line 2", "there is no such question",
+         "there is no card 'src/boil.py#0-60', and 1 more", "no chunk 'nowhere#0-1', and 1 more", "nowhere#0-1 twice",
+         "not in the order of the scores", "field 'retriever'", "field 'hits.0"), said, strict=True,
+    ):  # fmt: skip
+        assert words in line
+
+
+def test_reviews_are_of_questions_that_exist_one_by_each_reviewer(folder):
+    good = json.dumps({"id": "f1", "reviewer": "r", "letter": "A"})
+    assert beside(folder, "reviews.jsonl", good, good.replace('"r"', '"s"')) == []
+    said = beside(folder, "reviews.jsonl", good, good, good.replace("f1", "f99"), good.replace('"A"', '"E"'), "[]",
+                  good.replace('"r"', '" "'))  # fmt: skip
+    assert [line.split(":")[0] for line in said] == ["2", "3", "4", "5", "6"]
+    for words, line in zip(("a second review by 'r', after line 1", "f99: there is no such question", "field 'letter'",
+                            "not list", "reviewer is blank"), said, strict=True):  # fmt: skip
+        assert words in line
+
+
+def test_a_study_is_called_like_its_folder_and_has_questions_in_its_population(folder):
+    study = fakes.study_folder(folder)
+    path = study.path("study.toml")
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace('study = "samovar"', 'study = "kettle"').replace("seed", 'population = "core"\nseed'))
+    found = [str(fault) for fault in check.faults(config.load(folder), LAKE)]
+    assert found == [
+        f"{path}: study = 'kettle', in the folder 'samovar': a study is found by its folder",
+        f"{path}: population = 'core', and no question is marked core = true",
+    ]
 
 
 def with_card(card, /, **change) -> list:
@@ -124,7 +181,8 @@ def test_all_faults_come_at_once_in_the_order_of_files_and_lines(folder):
         questions=[dataclasses.replace(q, pilot=True, split="calibration") for q in fakes.QUESTIONS],
     )
     assert [(name, line) for name, line, _ in found] == [
-        *(("cards.jsonl", line) for line in range(1, 7)), *(("questions.jsonl", line) for line in range(1, 6))
+        *(("cards.jsonl", line) for line in range(1, 7)), *(("questions.jsonl", line) for line in range(1, 6)),
+        ("study.toml", 0),
     ]  # fmt: skip
 
 

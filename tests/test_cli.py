@@ -120,6 +120,13 @@ def test_replicates_are_a_whole_number_from_one_on(folder, number, capsys):
     assert f"'{number}' is not a whole number from 1 on" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("number", ["1000001", "9" * 5000])
+def test_more_replicates_than_memory_holds_are_refused(folder, number, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(["analyse", str(folder), "--replicates", number])
+    assert "is above 1000000" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -81,6 +81,27 @@ def test_an_unknown_study_is_named_with_the_places_and_the_known_ones(tmp_path):
         (("seed = 7", "seed = 7\nlanguage = 'es'"), "'pt' or 'en'"),
         (("seed = 7", "seed = 7\nmax_cost_usd = -1"), "max_cost_usd.*greater than or equal to 0"),
         (("[models.small]", "[gate]\nthreshold = nan\n[models.small]"), r"gate\.threshold.*finite number"),
+        (("seed = 7", "seed = -1"), "field 'seed': must be greater than or equal to 0, got -1"),
+        (("seed = 7", f"seed = {2**32}"), "field 'seed': must be less than 4294967296"),
+        (("seed = 7", "seed = true"), "field 'seed': must be a whole number, got true"),
+        (("seed = 7", "seed = 7.0"), "field 'seed': must be a whole number, got 7.0"),
+        (("seed = 7", f"seed = {'9' * 5000}"), "study.toml: not TOML: Exceeds the limit"),
+        (("size = 60", "size = 10000000"), r"chunking\.size.*less than or equal to 1000000"),
+        (("k = 2", "k = 1e999"), r"retrieval\.k.*whole number"),
+        (("[models.small]", "[sampling]\nsamples = 1001\n[models.small]"), r"sampling\.samples.*equal to 1000"),
+        (("[models.small]", "[sampling]\ntemperature = 2.1\n[models.small]"), r"sampling\.temperature.*equal to 2"),
+        (("[models.small]", "[sampling]\ntemperature = inf\n[models.small]"), r"sampling\.temperature.*finite"),
+        (("[models.small]", "[sampling]\nsamples = true\n[models.small]"), r"samples.*whole number, got true"),
+        (("seed = 7", "seed = 7\nmax_cost_usd = 1e300"), "max_cost_usd.*less than or equal to"),
+        (("seed = 7", f"seed = 7\nz = {'[' * 99_999}"), "study.toml: not TOML .*nested too deeply"),
+        (('study = "samovar"', 'study = "../evil"'), "field 'study': must be a name of up to 80 letters.*evil"),
+        (('study = "samovar"', 'study = "a/b"'), "field 'study'"),
+        (('study = "samovar"', 'study = ""'), "field 'study'"),
+        (('study = "samovar"', 'study = ".."'), "field 'study'"),
+        (('lake = "samovar"', 'lake = " "'), "field 'lake'"),
+        (("[arms.A0]", '[arms."../A0"]'), r"field 'arms\.\.\./A0': must be a name"),
+        (('context = "lake"', 'context = ["hybrid", "noise", "hybrid"]'), r"A2\.context has hybrid more than once"),
+        (('context = "lake"', 'context = ["none", "hybrid"]'), r'arms\.A2\.context joins "none"'),
     ],
 )  # fmt: skip
 def test_a_mistake_is_named_with_what_is_allowed(tmp_path, change, said):
@@ -131,6 +152,16 @@ def test_a_model_without_a_price_is_named_with_the_models_that_have_one(tmp_path
         load(tmp_path, fakes.STUDY_TOML.replace("claude-haiku-5-5", "gpt-99"))
     with pytest.raises(config.ConfigError, match=r"models\.small\.model = 'STUB' has no price"):
         load(tmp_path, fakes.STUDY_TOML.replace('price_as = "claude-haiku-5-5"\n', ""))
+
+
+def test_a_wrong_context_is_told_once_and_in_words(tmp_path):
+    """A validator tries one name and a list of names; a person gave one wrong thing."""
+    for given in ('""', "7", '["gold", "golden"]'):
+        with pytest.raises(config.ConfigError) as raised:
+            load(tmp_path, fakes.STUDY_TOML.replace('context = "gold"', f"context = {given}"))
+        said = str(raised.value).removeprefix(f"{tmp_path}/study.toml: ")
+        assert said.startswith("field 'arms.A1.context") and "'gold', 'lake'" in said and " got " in said
+        assert not any(word in said for word in ("literal[", "tuple[", "Input", "pydantic", "valid tuple")), said
 
 
 def test_hypotheses_that_fit_are_read_in_order(tmp_path):

@@ -317,6 +317,22 @@ def test_a_study_outside_the_repository_names_its_files_by_its_own_folder(study,
     assert not freeze.verify(moved, root=root).holds
 
 
+@pytest.mark.parametrize("place", ["outside", "repo/data/studies/copy"])
+def test_a_copy_of_a_frozen_study_is_what_was_frozen_and_a_change_in_it_is_still_one(frozen, root, tmp_path, place):
+    copy = tmp_path / place
+    shutil.copytree(frozen, copy)
+    assert freeze.verify(copy, root=root) == freeze.Verdict(())
+    (copy / "cards.jsonl").write_text("corrected\n")
+    (copy / "PREREGISTRATION.md").unlink()
+    problems = freeze.verify(copy, root=root).problems
+    assert [problem.split(" since")[0] for problem in problems] == [
+        "data/studies/s/cards.jsonl has changed", "data/studies/s/PREREGISTRATION.md is missing",
+    ]  # fmt: skip
+    now = hashlib.sha256(b"corrected\n").hexdigest()
+    declare(copy, f"- 2026-12-02 `data/studies/s/cards.jsonl` {now[:16]}: mistyped")
+    assert freeze.verify(copy, root=root).deviations == ("data/studies/s/cards.jsonl",)
+
+
 @pytest.mark.parametrize("line", ["hello", f"{'0' * 64} one-space", "# calls frozen on 2026-12-01"])
 def test_a_list_that_is_none_of_ours_does_not_hold(frozen, root, line):
     with (frozen / "FROZEN.sha256").open("a") as file:

@@ -85,7 +85,7 @@ FOLDER = '[[source]]\nkind = "folder"\npath = "x"\n'
             f'lake = "a"\n{FOLDER}pathh = "y"',
             r"source 1 \(folder\): unknown field 'pathh' \(fields of Folder: .*path\)",
         ),
-        (f'lake = "a"\n{FOLDER}{FOLDER.replace("path", "where")}', r"source 2 \(folder\): .*'path'.*required"),
+        (f'lake = "a"\n{FOLDER}{FOLDER.replace("path", "where")}', r"source 2 \(folder\): .*'path': is missing"),
         ('lake = "a"\n[[source]]\nkind = "pypi"\nname = "p"\nversion = "1"\nsha256 = "AB"', "field 'sha256'.*pattern"),
         ('lake = "a"\n[[source]]\nkind = "pypi"\nname = "-r x"\nversion = "1"', "field 'name'.*pattern"),
         ('lake = "a"\n[[source]]\nkind = "git"\nurl = "--upload-pack=x"\ncommit = "main"', "field 'url'.*'commit'"),

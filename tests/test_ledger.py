@@ -164,7 +164,7 @@ def test_damage_in_the_middle_is_an_error_with_file_and_line_and_changes_nothing
 
 def test_a_last_line_that_is_json_but_no_call_is_not_taken_for_a_torn_one(path):
     written(path, line(made(1)) + b'{"call": "x"}\n')
-    with pytest.raises(LedgerError, match=r":2: field 'run': Field required"):
+    with pytest.raises(LedgerError, match=r":2: field 'run': is missing; field 'arm'"):
         Ledger(path)
 
 
@@ -370,6 +370,7 @@ REPLY = Reply("B", "m", 10, 5, 0, 0, 2, 0.5)
         ({"model": "n"}, "wrong_model"),
         ({"model": ""}, "wrong_model"),
         ({"output_tokens": -1}, "bad_usage"),
+        ({"input_tokens": 10**9 + 1}, "bad_usage"),
         ({"cache_read_tokens": 12, "input_tokens": -2}, "bad_usage"),
     ],
 )

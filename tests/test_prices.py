@@ -161,7 +161,7 @@ def test_what_a_long_tier_leaves_out_stays_as_below_the_limit(tmp_path):
         ([ENTRY.format(day="2026-01-01", input="inf")], r"price 1: field 'input'"),
         ([ENTRY.format(day='"soon"', input=1.0)], "field 'from_date'"),
         ([ENTRY.format(day="2026-01-01", input=1.0)] * 2, "m has two prices from 2026-01-01"),
-        (['[[price]]\nmodel = "m"'], "field 'input': Field required"),
+        (['[[price]]\nmodel = "m"'], "field 'input': is missing"),
     ],
 )
 def test_a_price_list_that_cannot_be_used_says_where_and_why(tmp_path, entries, message):

@@ -249,12 +249,34 @@ def test_waits_double_and_attempts_end(path):
 
 
 def test_an_error_that_is_not_retryable_is_one_row_and_asked_again_by_the_next_run(path):
-    opened = fakes.opened(small=failing(ModelError("auth", "no such key")))
+    opened = fakes.opened(small=failing(ModelError("bad_request", "no such field")))
     first, second = execute(path, cells_of("A0", asked=[F1])[:2], opened)
-    assert (first.done, first.error.kind, second.done) == (False, "auth", True)
-    assert "no such key" in first.error.message
+    assert (first.done, first.error.kind, second.done) == (False, "bad_request", True)
+    assert "no such field" in first.error.message
     again = execute(path, cells_of("A0", asked=[F1])[:2], opened, name="r2")
     assert [row and row.done for row in again] == [True, None]
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("auth", "set the key to a key that may use 'small-1'"),
+        ("login", "run `claude` and log in again"),
+        ("billing", "add credit to the account that fake bills"),
+        ("unknown_model", "set models.small.model in study.toml, or MINILAKE_SMALL_MODEL"),
+    ],
+)
+def test_an_error_that_cannot_get_better_stops_the_run_and_says_what_to_set(path, kind, said):
+    """One call before it was answered; none of the other 17 is tried, and the next run asks them all."""
+    scripts = lambda prompt, number: "B" if number == 1 else ModelError(kind, "no")  # noqa: E731
+    opened = fakes.opened(small=scripts)
+    with pytest.raises(models.Refused) as raised:
+        execute(path, cells_of("A0", asked=TEST), opened)
+    assert f"({kind}: no): {said}" in str(raised.value) and "what was answered is recorded" in str(raised.value)
+    assert [(row.done, row.error and row.error.kind) for row in ledger.read(path)] == [(True, None), (False, kind)]
+    assert len(opened["small"].asked) == 2
+    again = execute(path, cells_of("A0", asked=TEST), fakes.opened(), name="r2")
+    assert sum(row is not None for row in again) == 19
 
 
 @pytest.mark.parametrize(
@@ -374,3 +396,11 @@ def _answers(path: Path) -> int:
     """Paid calls in the ledger, read without touching it."""
     rows = ledger.read(path, report=lambda note: None) if path.exists() else []
     return sum(row.done and row.model is not None and not row.replay_of for row in rows)
+
+
+def test_impossible_counts_leave_a_ledger_that_can_be_read(path):
+    opened = fakes.opened(small=lambda prompt, number: fakes.reply("B", tokens=-5))
+    execute(path, [run.Cell("A0", F1, 0)], opened)
+    rows = ledger.read(path)
+    assert {(row.error.kind, row.done) for row in rows if row.error} == {("bad_usage", False)}
+    assert min(row.input_tokens for row in rows) >= 0

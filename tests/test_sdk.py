@@ -30,7 +30,12 @@ def fault(status: int | None = None, body: object = None, headers: dict | None =
         (400, "This model's maximum context length is 8192 tokens", "context_window", False),
         (401, "bad key", "auth", False),
         (403, "forbidden", "auth", False),
-        (404, "no such model", "bad_request", False),
+        (404, "no such model", "unknown_model", False),
+        (404, "not found", "bad_request", False),
+        (400, "m-9 is not a valid model ID", "unknown_model", False),
+        (400, "Your credit balance is too low to access the Anthropic API.", "billing", False),
+        (402, "Insufficient credits", "billing", False),
+        (403, "your input was flagged", "bad_request", False),
         (408, "slow", "timeout", True),
         (409, "conflict", "server", True),
         (413, "body too large", "bad_request", False),
@@ -45,6 +50,14 @@ def test_each_status_has_its_kind(status, said, kind, retryable):
     error = sdk.translate(fault(status, {"error": {"message": said}}), name="m", secrets=[])
     assert (error.kind, error.retryable) == (kind, retryable)
     assert error.message == f"m: HTTP {status}: {said}"
+
+
+def test_a_quota_that_is_used_up_is_no_matter_of_waiting_and_a_rate_is():
+    """Both come with status 429 and speak of billing; the body's code tells them apart."""
+    said = "You exceeded your current quota, please check your plan and billing details."
+    spent = sdk.translate(fault(429, {"error": {"message": said, "code": "insufficient_quota"}}), name="m", secrets=[])
+    fast = sdk.translate(fault(429, {"error": {"message": said, "code": 429}}), name="m", secrets=[])
+    assert (spent.kind, spent.retryable, fast.kind, fast.retryable) == ("billing", False, "rate_limit", True)
 
 
 def test_a_fault_without_a_status_is_a_timeout_a_connection_or_a_bad_reply():

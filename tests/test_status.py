@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fakes
 import fire
 import pytest
 from test_inflight import begun
@@ -40,6 +41,48 @@ def test_a_run_says_what_is_answered_failed_in_doubt_and_in_flight_and_what_it_c
 def test_a_run_without_bills_and_doubts_says_so_in_few_words(here):
     jsonl.write(fire.ledger_of(here), [made(1, provider="local")])
     assert [str(found) for found in status.runs(here.study)] == ["r: 1 answered; billed 0.0000 USD"]
+
+
+def test_what_is_left_out_of_a_ledger_or_is_odd_in_it_is_said(here):
+    path = fire.ledger_of(here)
+    jsonl.write(path, [made(1, provider="local"), made(1, provider="local"), made(1, provider="local", letter="D"),
+                       made(2, input_tokens=10**15, **BILLED)])  # fmt: skip
+    with path.open("ab") as file:
+        file.write(b"\n" + b'{"call": "torn')
+    (found,) = status.runs(here.study)
+    assert (found.done, found.fault, found.cost.spent_usd) == (2, None, 0)
+    said = str(found).splitlines()
+    assert said[0] == "r: 2 answered; billed 0.0000 USD"
+    for line, words in zip(
+        said[1:],
+        ("5: a blank line", "2: call call-1 was accepted in line 1 already; left out, as are 1 more such lines",
+         "a torn last line of 14 bytes is left out",
+         "3: call call-1 has another accepted answer in line 1 (letter A, then D)",
+         "4: input_tokens = 1000000000000000; allowed are 0 to 1000000000; left out of the cost"), strict=True,
+    ):  # fmt: skip
+        assert line.startswith("  note: ") and words in line
+
+
+def test_many_notes_of_a_kind_are_counted(here):
+    fire.ledger_of(here).parent.mkdir(parents=True)
+    fire.ledger_of(here).write_bytes(b"\n" * 20)
+    (found,) = status.runs(here.study)
+    assert len(found.notes) == 6 and found.notes[-1] == "and 15 more like it"
+
+
+def test_a_run_that_cannot_be_read_hides_no_other(tmp_path, capsys):
+    fakes.study_folder(tmp_path)
+    for name, text in {"a": "{\n{\n", "c": "", "d": f"{'[' * 99_999}\n{{}}\n"}.items():
+        (tmp_path / "runs" / name).mkdir(parents=True)
+        (tmp_path / "runs" / name / "calls.jsonl").write_text(text)
+    (tmp_path / "runs/b/calls.jsonl").mkdir(parents=True)
+    assert cli.main(["status", str(tmp_path)]) == 2
+    told = capsys.readouterr()
+    assert told.out == "c: 0 answered; billed 0.0000 USD\n"
+    faulty = told.err.splitlines()
+    assert [line.split(":")[0] for line in faulty] == ["a", "b", "d"]
+    assert "calls.jsonl:1: not JSON" in faulty[0] and "a folder; allowed is a file" in faulty[1]
+    assert "calls.jsonl:1: not JSON that can be read: brackets are nested too deeply" in faulty[2]
 
 
 def test_the_verb_prints_a_line_a_run(capsys):

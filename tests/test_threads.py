@@ -131,7 +131,7 @@ def test_a_faulty_line_is_named(tmp_path, line, message):
 def test_a_line_that_is_not_utf8_is_named(tmp_path):
     path = export(tmp_path, ISSUE)
     path.write_bytes(path.read_bytes() + b'{"body": "\xff"}\n')
-    with pytest.raises(LakeError, match=r"export\.jsonl:2: not JSON: .*utf-8"):
+    with pytest.raises(LakeError, match=r"export\.jsonl:2: not UTF-8 at byte 10"):
         threads.documents(path)
 
 

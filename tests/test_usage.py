@@ -7,7 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lib.models import ImpossibleUsage, ModelError
-from lib.models.usage import exclusive, inclusive
+from lib.models.usage import cost_usd, exclusive, inclusive
+
+
+@pytest.mark.parametrize("said", [None, "0.1", float("nan"), float("inf"), -1, True, [1]])
+def test_a_reported_cost_that_is_none_is_left_out(said):
+    """A row that holds it could not be read again."""
+    assert cost_usd(said) is None
+    assert (cost_usd(0), cost_usd(0.25)) == (0.0, 0.25)
+
 
 COUNT = st.integers(0, 10**7)
 

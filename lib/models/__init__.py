@@ -21,16 +21,19 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, Self
 
 from lib.models import environment, redaction
 from lib.models.redaction import redact as redact  # keys are cut out there, and nowhere else
-from lib.schema import Prompt
+from lib.schema import CallError, Prompt
 
 if TYPE_CHECKING:
     from lib import config
 
 ErrorKind = Literal[
-    "context_window", "rate_limit", "overloaded", "server", "timeout", "connection", "auth", "login", "bad_request",
-    "bad_reply", "bad_usage", "not_recorded", "batch_expired", "batch_canceled", "batch_missing",
+    "context_window", "rate_limit", "overloaded", "server", "timeout", "connection", "auth", "login", "billing",
+    "unknown_model", "bad_request", "bad_reply", "bad_usage", "not_recorded", "batch_expired", "batch_canceled",
+    "batch_missing",
 ]  # fmt: skip
 RETRYABLE: frozenset[str] = frozenset({"rate_limit", "overloaded", "server", "timeout", "connection"})
+# No call of the model will do better, whatever its prompt, until a person changes something.
+HOPELESS: frozenset[str] = frozenset({"auth", "login", "billing", "unknown_model"})
 
 # Provider in study.toml -> module of this package; its `open` makes the model.
 PROVIDERS: dict[str, str] = {
@@ -87,6 +90,32 @@ class ImpossibleUsage(ModelError):
 
     def __init__(self, message: str) -> None:
         super().__init__("bad_usage", message)
+
+
+class Refused(RuntimeError):
+    """A provider refuses every call of a model alike; the message says what to set."""
+
+    def __init__(self, role: str, model: config.Model, error: CallError) -> None:
+        said = f"{error.kind}: {error.message}"
+        super().__init__(
+            f"{model.provider} would refuse every call of the role {role} alike ({said}): "
+            f"{remedy(error.kind, role, model)}; what was answered is recorded, and the next run goes on from there"
+        )
+
+
+def remedy(kind: str, role: str, model: config.Model) -> str:
+    """What a person has to set or do after an error of a `HOPELESS` kind."""
+    if kind == "login":
+        return "run `claude` and log in again"
+    if kind == "billing":
+        return f"add credit to the account that {model.provider} bills, or raise its limit"
+    if kind == "unknown_model":
+        where = f"models.{role}.model in study.toml, or MINILAKE_{role.upper()}_MODEL"
+        return f"set {where}, to a model that it has (now {model.model!r})"
+    named = importlib.import_module(PROVIDERS[model.provider]) if model.provider in PROVIDERS else None
+    key_name = getattr(named, "key_name", None)
+    variable = key_name(model, environment.load()) if key_name else "the key"
+    return f"set {variable} to a key that may use {model.model!r}"
 
 
 class NotAvailable(RuntimeError):

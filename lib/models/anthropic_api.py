@@ -23,6 +23,11 @@ TTL = "MINILAKE_CACHE_TTL"  # where study.toml has no cache_ttl: "5m", or "1h", 
 TTLS = ("5m", "1h")
 
 
+def key_name(model: config.Model, environ: Mapping[str, str]) -> str:
+    """The environment variable that holds the key."""
+    return KEY
+
+
 def open(
     model: config.Model, *, environ: Mapping[str, str] = os.environ, needed_tokens: int | None = None
 ) -> AnthropicModel:

@@ -50,6 +50,8 @@ LOGIN = re.compile(
 )
 KINDS: tuple[tuple[ErrorKind, re.Pattern[str]], ...] = (
     ("login", LOGIN),
+    ("billing", re.compile(r"credit balance is too low|billing_error", re.I)),
+    ("unknown_model", re.compile(r"not_found_error.*model|issue with the selected model|may not exist", re.I)),
     ("context_window", re.compile(r"prompt is too long|context (?:limit|window|length)", re.I)),
     ("overloaded", re.compile(r"overloaded|\b529\b|\b503\b", re.I)),
     ("rate_limit", re.compile(r"usage limit|rate.?limit|limit reached|hit your limit|\b429\b", re.I)),
@@ -96,7 +98,7 @@ class ClaudeCli(Closing):
         latency_s = time.perf_counter() - start
         try:
             data = json.loads(done.stdout)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise self._error(done.stdout or done.stderr or "no output", done.returncode) from None
         if not isinstance(data, dict) or data.get("is_error") or data.get("subtype") != "success" or done.returncode:
             said = data.get("result") or data.get("subtype") if isinstance(data, dict) else data
@@ -152,7 +154,7 @@ class ClaudeCli(Closing):
             model=whole(self._answered(data.get("modelUsage") or {}, tokens.output_tokens)),
             **tokens._asdict(),
             latency_s=latency_s,
-            reported_cost_usd=float(cost) if isinstance(cost, int | float) else None,
+            reported_cost_usd=usage.cost_usd(cost),
         )
 
     def _answered(self, used: Mapping[str, Any], output_tokens: int) -> str:

@@ -15,17 +15,16 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import json
 import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from lib import config, paths, prices
-from lib.jsonl import explain
+from lib.jsonl import checked, explain
 
 FILE = paths.ROOT / ".env"
 KEYS = tuple(field.name for field in dataclasses.fields(config.Model))
@@ -99,11 +98,12 @@ def _model(role: str, model: config.Model, given: Mapping[str, str]) -> config.M
     whole = dataclasses.asdict(model)
     if "model" in given and given["model"] != model.model:
         whole["price_as"] = None
-    numbers = {key: int(given[key]) for key in NUMBERS if given.get(key, "").isdecimal()}
+    numbers = {key: int(said) for key in NUMBERS if (said := given.get(key, "")).isdecimal() and len(said) < 20}
+    wanted = {**whole, **given, **numbers}
     try:
-        new = TypeAdapter(config.Model).validate_json(json.dumps({**whole, **given, **numbers}))
+        new = checked(config.Model, wanted)
     except ValidationError as fault:
-        said = "; ".join(explain(config.Model, fault))
+        said = "; ".join(explain(config.Model, fault, wanted))
         raise config.ConfigError(f"MINILAKE_{role.upper()}_*: {said}") from None
     listed = prices.load().by_model
     if given and new.priced_as not in listed:

@@ -191,6 +191,8 @@ def _request(address: tuple[str, int], method: str, path: str, body: bytes | Non
         connection.request(method, path, body, {"Content-Type": "application/json"})
         response = connection.getresponse()
         data = json.loads(response.read())
+    except RecursionError:
+        raise ValueError("a body of brackets nested too deeply") from None
     finally:
         connection.close()
     if not isinstance(data, dict):

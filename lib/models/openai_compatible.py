@@ -36,6 +36,15 @@ def key_variable(base_url: str, environ: Mapping[str, str]) -> str:
     return KEYS.get(urlsplit(base_url).hostname or "", OTHER_KEY)
 
 
+def key_name(model: config.Model, environ: Mapping[str, str]) -> str:
+    """The environment variable that holds the key of a model's address."""
+    return key_variable(_address(model, environ), environ)
+
+
+def _address(model: config.Model, environ: Mapping[str, str]) -> str:
+    return model.base_url or environ.get("OPENAI_BASE_URL") or OPENAI
+
+
 def open(
     model: config.Model, *, environ: Mapping[str, str] = os.environ, needed_tokens: int | None = None
 ) -> OpenAIModel:
@@ -44,7 +53,7 @@ def open(
     Raises:
         NotAvailable: no key for that host. A server on this machine needs none.
     """
-    base_url = model.base_url or environ.get("OPENAI_BASE_URL") or OPENAI
+    base_url = _address(model, environ)
     host = urlsplit(base_url).hostname
     if not host:
         raise NotAvailable(f"base_url {base_url!r} is not an address such as {OPENAI}")
@@ -111,7 +120,7 @@ class OpenAIModel(Closing):
                 model=whole(data["model"]),
                 **usage.inclusive(used)._asdict(),
                 latency_s=latency_s,
-                reported_cost_usd=used.get("cost"),  # OpenRouter's, in USD
+                reported_cost_usd=usage.cost_usd(used.get("cost")),  # OpenRouter's
                 logprobs=first_token(first) if first else None,
             )
         except ModelError:

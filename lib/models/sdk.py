@@ -17,6 +17,14 @@ from lib.models import ErrorKind, ModelError, redact
 
 TIMEOUT_S = 600.0
 SHOWN = 300  # characters of a provider's message that are kept
+# What a status alone does not tell. Sources: openrouter.ai/docs/api/reference/errors-and-debugging (402 out of credits,
+# 403 this input was flagged); OpenAI's body of a 429 has the type and code insufficient_quota when nothing is left;
+# Anthropic says it with status 400: "Your credit balance is too low" (anthropics/claude-code, issue 66314).
+UNPAID = {"insufficient_quota", "billing_not_active", "billing_hard_limit_reached", "billing_error"}  # codes and types
+BALANCE = re.compile(r"credit balance|insufficient (balance|credits?|funds)", re.I)
+NO_MODEL = re.compile(r"\bmodels?\b", re.I)
+NOT_A_MODEL = re.compile(r"not a valid model|(unknown|invalid) model|model .{0,80}(does not exist|not found)", re.I)
+MODERATED = re.compile(r"moderation|flagged", re.I)
 TOO_LONG = re.compile(r"context.(length|window|size)|prompt is too long|maximum context|too many tokens", re.I)
 
 
@@ -25,7 +33,7 @@ def translate(fault: Exception, *, name: str, secrets: Iterable[str]) -> ModelEr
     status = getattr(fault, "status_code", None)
     said = redact(_message(fault), secrets)[:SHOWN]
     if isinstance(status, int):
-        kind = _kind(status, said)
+        kind = _kind(status, said, _codes(fault))
         wait = retry_after_s(getattr(getattr(fault, "response", None), "headers", {}))
         return ModelError(kind, f"{name}: HTTP {status}: {said}", retry_after_s=wait)
     names = {base.__name__ for base in type(fault).__mro__}
@@ -52,11 +60,17 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
         return None
 
 
-def _kind(status: int, said: str) -> ErrorKind:
+def _kind(status: int, said: str, codes: set[str]) -> ErrorKind:
     if status in (400, 413, 422) and TOO_LONG.search(said):
         return "context_window"
+    if status == 402 or codes & UNPAID or (status in (400, 403) and BALANCE.search(said)):
+        return "billing"
+    if status == 403 and MODERATED.search(said):
+        return "bad_request"  # this prompt alone
     if status in (401, 403):
         return "auth"
+    if (status == 404 and NO_MODEL.search(said)) or (status in (400, 422) and NOT_A_MODEL.search(said)):
+        return "unknown_model"
     if status == 429:
         return "rate_limit"
     if status == 408:
@@ -66,10 +80,20 @@ def _kind(status: int, said: str) -> ErrorKind:
     return "server" if status >= 500 or status == 409 else "bad_request"
 
 
-def _message(fault: Exception) -> str:
-    """The provider's own sentence where the body has one, else the exception's text on one line."""
+def _codes(fault: Exception) -> set[str]:
+    """What the body calls the error, by code and type, where it has such words."""
+    body = _body(fault)
+    return {said for key in ("code", "type") if isinstance(said := body.get(key), str)}
+
+
+def _body(fault: Exception) -> dict[str, Any]:
     body: Any = getattr(fault, "body", None)
     while isinstance(body, dict) and isinstance(body.get("error"), dict):
         body = body["error"]
-    said = body.get("message") if isinstance(body, dict) else None
+    return body if isinstance(body, dict) else {}
+
+
+def _message(fault: Exception) -> str:
+    """The provider's own sentence where the body has one, else the exception's text on one line."""
+    said = _body(fault).get("message")
     return " ".join(str(said or fault).split())

@@ -9,6 +9,7 @@ performance") and platform.openai.com/docs/api-reference/chat/object.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -56,6 +57,12 @@ def inclusive(usage: Mapping[str, Any]) -> Tokens:
     if read + written > prompt:
         raise ImpossibleUsage(f"{read} tokens read from a cache and {written} written, of {prompt} prompt tokens")
     return Tokens(prompt - read - written, read, written, 0, _count(usage, "completion_tokens"))
+
+
+def cost_usd(said: Any) -> float | None:
+    """A cost that a provider reports, in USD; None for what is none: a row must be readable again."""
+    number = isinstance(said, int | float) and not isinstance(said, bool)
+    return float(said) if number and math.isfinite(said) and said >= 0 else None
 
 
 def _count(usage: Mapping[str, Any], name: str, *, optional: bool = False) -> int:

@@ -1,0 +1,163 @@
+"""Launch and material: a run from the command line on a small study of files, with the stub or a server on loopback."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import threading
+from contextlib import contextmanager
+
+import fakes
+import pytest
+
+from lib import cli, config, ledger, material, paths, results
+from lib.ledger import Ledger
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """The samovar study with its lake, and rankings for none of its arms."""
+    monkeypatch.setattr(paths, "BUILD", tmp_path / "build")
+    for name in ("MINILAKE_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    study = fakes.study_folder(tmp_path / "samovar")
+    fakes.lake_folder(study.folder)
+    study.path("retrieval.jsonl").write_text("")
+    return study.folder
+
+
+def served_by(folder, url: str) -> None:
+    """The study asks an OpenAI-compatible address instead of the stub."""
+    toml = folder / "study.toml"
+    role = f'provider = "openai-compatible"\nmodel = "small-1"\nbase_url = "{url}"'
+    text = toml.read_text(encoding="utf-8").replace('provider = "stub"\nmodel = "STUB"', role)
+    toml.write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def refusing(status: int, message: str):
+    """A server that refuses every request alike; yields its address and the requests that it has had."""
+    had: list[str] = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.rfile.read(int(self.headers["content-length"]))
+            had.append(self.path)
+            body = json.dumps({"error": {"message": message}}).encode()
+            self.send_response(status)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *args):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/v1", had
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_without_a_freeze_there_is_no_confirmatory_run_and_nothing_is_asked(folder, capsys):
+    assert cli.main(["run", str(folder)]) == 1
+    assert "no confirmatory run without a freeze that holds" in capsys.readouterr().err
+    assert not (folder / "runs").exists()
+
+
+def test_a_dry_run_says_what_it_would_ask_and_asks_nothing(folder, capsys):
+    assert cli.main(["run", str(folder), "--dry-run"]) == 0
+    assert capsys.readouterr().out.startswith(f"{(4 + 3 + 4) * 5} calls; at most 0.00")
+    assert not (folder / "runs").exists()
+
+
+def test_an_exploratory_run_is_recorded_and_named_so_and_resumes_without_a_call(folder, capsys):
+    assert cli.main(["run", str(folder), "--exploratory", "--arms", "A0", "--questions", "f1", "f2"]) == 0
+    path = folder / "runs/exploratory-en/calls.jsonl"
+    before = path.read_bytes()
+    assert len(ledger.read(path)) == 10
+    assert "exploratory-en: 10 answered; billed 0.0000 USD" in capsys.readouterr().out
+    assert cli.main(["run", str(folder), "--exploratory", "--arms", "A0", "--questions", "f1", "f2"]) == 0
+    assert path.read_bytes() == before
+    found = results.load(folder, calls=str(path), replicates=20)
+    assert [arm for arm, score in found.scores.items() if score.decisions] == ["A0"]
+    odd = [reason for reason in found.exploratory if "calls.jsonl" in reason]
+    assert odd == ["runs/exploratory-en/calls.jsonl: exploratory-en is no confirmatory run (main-en, main-pt)"], (
+        "rows that the program wrote have nothing against them"
+    )
+
+
+def test_arms_and_questions_that_there_are_not_are_named_before_anything_is_asked(folder, capsys):
+    for asked, said in ((["--arms", "A9"], "unknown arms A9"), (["--questions", "f9"], "no questions f9 in the test")):
+        assert cli.main(["run", str(folder), "--exploratory", *asked]) == 2
+        assert said in capsys.readouterr().err
+    assert not (folder / "runs").exists()
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "said"),
+    [
+        (401, "Incorrect API key", "auth: small-1: HTTP 401: Incorrect API key): set MINILAKE_API_KEY to a key"),
+        (403, "not allowed for this project", "set MINILAKE_API_KEY to a key that may use 'small-1'"),
+        (402, "out of credits", "add credit to the account"),
+        (404, "The model `small-1` does not exist", "set models.small.model in study.toml, or MINILAKE_SMALL_MODEL"),
+    ],
+)
+@pytest.mark.parametrize("concurrency", [1, 4])
+def test_a_provider_that_refuses_every_call_stops_the_run_at_once(folder, capsys, status, message, said, concurrency):
+    with refusing(status, message) as (url, had):
+        served_by(folder, url)
+        toml = folder / "study.toml"
+        text = toml.read_text(encoding="utf-8")
+        toml.write_text(text.replace("price_as", f"concurrency = {concurrency}\nprice_as"), encoding="utf-8")
+        assert cli.main(["run", str(folder), "--exploratory"]) == 2
+    told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("Refused: ")]
+    assert len(told) == 1 and said in told[0]
+    rows = ledger.read(folder / "runs/exploratory-en/calls.jsonl")
+    assert 1 <= len(rows) == len(had) <= concurrency
+    assert not any(row.done for row in rows)
+    assert json.loads((folder / "runs/exploratory-en/run.json").read_text())["run"] == "exploratory-en"
+
+
+def test_a_ledger_that_somebody_writes_is_left_alone(folder, capsys):
+    with Ledger(folder / "runs/exploratory-en/calls.jsonl"):
+        assert cli.main(["run", str(folder), "--exploratory", "--arms", "A0"]) == 2
+    assert "one writer at a time" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[" * 99_999, "nested too deeply"),
+        ('{"run": 1, "run": 2}', "the key 'run' twice"),
+        ("{}", "not the head of a run"),
+        ('{"started_at": "x", "study": "other"}', "study = 'other', not 'samovar': it is another run's; move it away"),
+        ('{"started_at": "x", "run": "main-pt"}', "run = 'main-pt', not 'exploratory-en'"),
+    ],
+    ids=range(5),
+)
+def test_a_run_json_that_is_not_this_runs_is_not_written_into(folder, capsys, text, said):
+    path = folder / "runs/exploratory-en/run.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    assert cli.main(["run", str(folder), "--exploratory", "--arms", "A0"]) == 2
+    assert said in capsys.readouterr().err
+    assert path.read_text() == text and ledger.read(path.with_name("calls.jsonl")) == []
+
+
+def test_material_without_rankings_says_how_they_are_made(folder):
+    (folder / "retrieval.jsonl").unlink()
+    with pytest.raises(FileNotFoundError, match="no rankings yet; `python -m lib recall STUDY --write` makes them"):
+        material.load(config.load(folder))
+    assert material.load(config.load(folder), frozen=False).retrieved == {}
+
+
+def test_material_is_in_the_language_that_is_asked_for(folder):
+    loaded = material.load(config.load(folder), language="pt")
+    assert (loaded.language, material.load(config.load(folder)).language) == ("pt", "en")
+    assert set(loaded.cards) == {card.id for card in fakes.CARDS}
+    assert {chunk.doc for chunk in loaded.chunks.values()} == set(fakes.TEXTS)
