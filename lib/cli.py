@@ -87,6 +87,9 @@ def _parser() -> argparse.ArgumentParser:
     again = verbs.add_parser("letters", help="which letter each reply of JSON lines chose, by the rules of today")
     again.set_defaults(verb=_letters)
     again.add_argument("files", nargs="*", type=Path, metavar="FILE", help="JSON lines (default: standard input)")
+    bundle = verbs.add_parser("archive", help="write everything that is committed as one file that verifies itself")
+    bundle.set_defaults(verb=_archive)
+    bundle.add_argument("--out", metavar="FILE", type=Path, help="a name in .tar.gz (default: in data/build/archive)")
     smoke = verbs.add_parser("smoke", help="ask the real 0.5B model a handful of questions, end to end")
     smoke.set_defaults(verb=_smoke)
     return parser
@@ -265,6 +268,14 @@ def _letters(arguments: argparse.Namespace) -> int:
     if not arguments.files:
         faulty = relabel.relabel(sys.stdin.buffer, sys.stdout, sys.stderr, name="stdin")
     return 2 if faulty else 0
+
+
+def _archive(arguments: argparse.Namespace) -> int:
+    from lib import archive
+
+    made = archive.write(arguments.out)
+    print(f"wrote {made.path}: {made.files} files, sha256 {made.sha256}")
+    return 0
 
 
 def _smoke(arguments: argparse.Namespace) -> int:

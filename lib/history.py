@@ -1,6 +1,7 @@
 """The code behind a result: which files it is, and what git still knows about them.
 
-Reads sources and asks git; changes nothing. `lib/freeze.py` writes down what this finds.
+Reads sources and asks git; changes nothing. `lib/freeze.py` writes down what this finds. An unpacked
+archive (`lib/archive.py`) is no repository, but brings one that holds the frozen commits: history.git.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import hashlib
 import subprocess
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+
+ARCHIVED = "history.git"
 
 
 class HistoryError(ValueError):
@@ -69,7 +72,7 @@ def head(root: Path) -> str:
     Raises:
         HistoryError: no repository, no commit, or no git; with git's own words.
     """
-    return _git(root, "rev-parse", "--verify", "HEAD^{commit}").decode().strip()
+    return git(root, "rev-parse", "--verify", "HEAD^{commit}").decode().strip()
 
 
 def uncommitted(names: Iterable[str], *, root: Path, commit: str) -> list[str]:
@@ -89,9 +92,9 @@ def committed_sha256(name: str, *, root: Path, commit: str) -> str | None:
 
 def committed(name: str, *, root: Path, commit: str) -> bytes | None:
     """A file's bytes in a commit or tag; None and errors as in `committed_sha256`."""
-    _git(root, "cat-file", "-e", f"{commit}^{{commit}}")
+    git(root, "cat-file", "-e", f"{commit}^{{commit}}")
     try:
-        return _git(root, "cat-file", "blob", f"{commit}:./{name}")
+        return git(root, "cat-file", "blob", f"{commit}:{'' if _archived(root) else './'}{name}")
     except HistoryError:
         return None
 
@@ -99,18 +102,29 @@ def committed(name: str, *, root: Path, commit: str) -> bytes | None:
 def has_tag(tag: str, *, root: Path) -> bool:
     """Whether git is there and knows this tag."""
     try:
-        _git(root, "rev-parse", "--verify", "--quiet", f"refs/tags/{tag}^{{commit}}")
+        git(root, "rev-parse", "--verify", "--quiet", f"refs/tags/{tag}^{{commit}}")
     except HistoryError:
         return False
     return True
 
 
-def _git(root: Path, *arguments: str) -> bytes:
+def git(root: Path, *arguments: str, input: bytes = b"") -> bytes:
+    """What git says about the repository at `root`, or about the one that an unpacked archive brings.
+
+    Raises:
+        HistoryError: git fails or is not there, with its own words.
+    """
+    place = [f"--git-dir={root / ARCHIVED}"] if _archived(root) else ["-C", str(root)]
     try:
-        done = subprocess.run(["git", "-C", root, *arguments], capture_output=True, check=False)
+        done = subprocess.run(["git", *place, *arguments], capture_output=True, check=False, input=input)
     except FileNotFoundError:
         raise HistoryError("git is not installed") from None
     if done.returncode:
         words = done.stderr.decode(errors="replace").strip().removeprefix("fatal: ")
         raise HistoryError(words or f"git {arguments[0]} failed in {root}")
     return done.stdout
+
+
+def _archived(root: Path) -> bool:
+    """Also where the archive was unpacked inside another repository, which knows none of our commits."""
+    return (root / ARCHIVED).is_dir() and not (root / ".git").exists()
