@@ -87,6 +87,12 @@ def _parser() -> argparse.ArgumentParser:
     again = verbs.add_parser("letters", help="which letter each reply of JSON lines chose, by the rules of today")
     again.set_defaults(verb=_letters)
     again.add_argument("files", nargs="*", type=Path, metavar="FILE", help="JSON lines (default: standard input)")
+    begin = verbs.add_parser("new", help="a study of your own that runs as it is: a commented skeleton with examples")
+    begin.set_defaults(verb=_new)
+    begin.add_argument("study", help="its name: letters, digits, '.', '_' and '-'")
+    begin.add_argument("--git", metavar="PATH_OR_URL", help="take the documents from this repository")
+    begin.add_argument("--ref", help="at this branch, tag or commit of it (default: HEAD)")
+    begin.add_argument("--folder", metavar="DIR", type=Path, help="take the documents from this folder")
     bundle = verbs.add_parser("archive", help="write everything that is committed as one file that verifies itself")
     bundle.set_defaults(verb=_archive)
     bundle.add_argument("--out", metavar="FILE", type=Path, help="a name in .tar.gz (default: in data/build/archive)")
@@ -268,6 +274,14 @@ def _letters(arguments: argparse.Namespace) -> int:
     if not arguments.files:
         faulty = relabel.relabel(sys.stdin.buffer, sys.stdout, sys.stderr, name="stdin")
     return 2 if faulty else 0
+
+
+def _new(arguments: argparse.Namespace) -> int:
+    from lib import new
+
+    made = new.create(arguments.study, git=arguments.git, ref=arguments.ref, folder=arguments.folder)
+    print("\n".join(new.next_steps(made)))
+    return 0
 
 
 def _archive(arguments: argparse.Namespace) -> int:
