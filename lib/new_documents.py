@@ -7,6 +7,7 @@ UTF-8, blank, too long, a name that a rule cannot hold) is left out and counted.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
 from collections.abc import Iterator
@@ -140,12 +141,7 @@ def choose(source: Source, *, where: str, base: Path) -> Chosen:
         raise NewError(f"{where}: no document in its {len(files.paths)} files ({why}); known: prose such as "
                        f"{', '.join(sorted(PROSE))} and code such as .py, in UTF-8")  # fmt: skip
     include = tuple(Include(tuple(names), origin) for origin, names in taken.items() if names)
-    ruled = type(source)(**{**_fields(source), "include": include, "split": tuple(cut)})
-    return Chosen(ruled, where, left)
-
-
-def _fields(source: Source) -> dict[str, object]:
-    return {name: getattr(source, name) for name in source.__dataclass_fields__}
+    return Chosen(dataclasses.replace(source, include=include, split=tuple(cut)), where, left)
 
 
 def _count(left: dict[str, int], reason: str) -> None:
