@@ -18,14 +18,31 @@ from typing import Literal, NamedTuple
 from lib import giveaways, rules
 from lib.lake import Lake
 from lib.new_documents import NewError
-from lib.schema import Bilingual, Card, Document, Evidence, Option, Question, sha256
+from lib.schema import Bilingual, Block, Card, Document, Evidence, Option, Question, sha256
 from lib.text import tokens
 
 PAIR = re.compile(r"(?<![\w`])([^\W\d_]{4,14}) (?=([^\W\d_]{4,14})(?!\w))")
 AROUND = 120  # characters of the line on each side of the two words
 PASSAGES, WORDS = 6, 3  # that the examples need: passages to ask about, words for the other options
 NOWHERE = ("velquorin", "drastomel", "ouphrandic", "zethulary", "brimwexel")  # made up: words of no document
-COMMON = frozenset.union(*giveaways.STOP.values(), *giveaways.MARKS.values())
+NOTE = f"{rules.EXAMPLE}: computed, to be replaced"
+ASKED = {
+    "common": Bilingual(
+        "EXEMPLO: em `{doc}`, que palavra vem logo depois de {before}?",
+        "EXAMPLE: in `{doc}`, which word comes right after {before}?",
+    ),
+    "conflict": Bilingual(
+        "EXEMPLO: suponha que o trecho com {before} substituiu o trecho com {old}; que palavra vem depois no novo?",
+        "EXAMPLE: suppose the passage with {before} replaced the one with {old}; which word comes next in the new one?",
+    ),
+    "unanswerable": Bilingual(
+        "EXEMPLO: em que palavra termina o trecho sobre {before}?", "EXAMPLE: which word ends the part on {before}?"
+    ),
+}
+# What must not be an answer: a word of the questions, or one that checks take for a mark of right answers.
+COMMON = frozenset.union(
+    *giveaways.STOP.values(), *giveaways.MARKS.values(), *(frozenset(tokens(f"{a.en} {a.pt}")) for a in ASKED.values())
+)
 
 
 class Passage(NamedTuple):
@@ -82,7 +99,8 @@ def _drawn(lake: Lake, study: str) -> tuple[list[Passage], list[str]]:
     for passage in shuffled:
         rank[passage] = turns[passage.span.doc]
         turns[passage.span.doc] += 1
-    ordered = sorted(shuffled, key=lambda passage: rank[passage])
+    # A word that is asked about in one question and is an option in another would give something away.
+    ordered = [each for each in sorted(shuffled, key=lambda passage: rank[passage]) if each.before not in most]
     if len(ordered) < PASSAGES + WORDS:
         characters = sum(len(document.text) for document in lake)
         raise NewError(
@@ -131,11 +149,8 @@ def _card(number: int, passage: Passage, status: Literal["current", "superseded"
     )  # fmt: skip
 
 
-def _asked(doc: str, before: str) -> Bilingual:
-    return Bilingual(
-        f"EXEMPLO: em `{doc}`, que palavra vem logo depois de {before}?",
-        f"EXAMPLE: in `{doc}`, which word comes right after {before}?",
-    )
+def _asked(block: Block, **words: str) -> Bilingual:
+    return Bilingual(ASKED[block].pt.format(**words), ASKED[block].en.format(**words))
 
 
 def _options(*words: str, roles: Sequence[Literal["answer", "superseded", "distractor"]]) -> tuple[Option, ...]:
@@ -145,38 +160,26 @@ def _options(*words: str, roles: Sequence[Literal["answer", "superseded", "distr
 def _common(number: int, passage: Passage, words: tuple[str, str], *, last: bool) -> Question:
     before, after, span = passage
     return Question(
-        f"example-q{number}", "common", None, _asked(span.doc, before),
+        f"example-q{number}", "common", None, _asked("common", doc=span.doc, before=before),
         _options(after, *words, roles=("answer", "distractor", "distractor")),  # type: ignore[arg-type]
         (span,), (), (f"example-c{number + 1}",), "calibration" if last else "test", pilot=number == 2, note=NOTE,
     )  # fmt: skip
 
 
 def _conflict(id_: str, old: Passage, new: Passage, word: str) -> Question:
-    asked = Bilingual(
-        f"EXEMPLO: suponha que o trecho com {new.before} substituiu o trecho com {old.before}; que palavra vem agora "
-        "logo depois?",
-        f"EXAMPLE: suppose that the passage with {new.before} replaced the one with {old.before}; which word comes "
-        "right after it in the newer one?",
-    )
     return Question(
-        id_, "conflict", "announced", asked,
+        id_, "conflict", "announced", _asked("conflict", before=new.before, old=old.before),
         _options(new.after, old.after, word, roles=("answer", "superseded", "distractor")),  # type: ignore[arg-type]
         (new.span,), (old.span,), ("example-c2", "example-c1"), "test", note=NOTE,
     )  # fmt: skip
 
 
 def _unanswerable(number: int, before: str, words: tuple[str, str, str], *, last: bool) -> Question:
-    asked = Bilingual(
-        f"EXEMPLO: em que palavra termina o trecho sobre {before}?", f"EXAMPLE: which word ends the part on {before}?"
-    )
     return Question(
-        f"example-q{number}", "unanswerable", None, asked,
+        f"example-q{number}", "unanswerable", None, _asked("unanswerable", before=before),
         _options(*words, roles=("distractor",) * 3), (), (), (), "calibration" if last else "test",  # type: ignore[arg-type]
         note=NOTE,
     )  # fmt: skip
-
-
-NOTE = f"{rules.EXAMPLE}: computed, to be replaced"
 
 
 def _seed(questions: Sequence[Question], study: str) -> int:
