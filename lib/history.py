@@ -12,7 +12,7 @@ import subprocess
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-ARCHIVED = "history.git"
+ARCHIVED = "history.git"  # in an unpacked archive; also there when `git init` made a repository of it later
 
 
 class HistoryError(ValueError):
@@ -72,6 +72,8 @@ def head(root: Path) -> str:
     Raises:
         HistoryError: no repository, no commit, or no git; with git's own words.
     """
+    if (root / ARCHIVED).is_dir() and not (root / ".git").exists():  # else git would look in the folders above
+        raise HistoryError(f"{root} is an unpacked archive, not a git repository (git init and a commit make it one)")
     return git(root, "rev-parse", "--verify", "HEAD^{commit}").decode().strip()
 
 
@@ -92,29 +94,45 @@ def committed_sha256(name: str, *, root: Path, commit: str) -> str | None:
 
 def committed(name: str, *, root: Path, commit: str) -> bytes | None:
     """A file's bytes in a commit or tag; None and errors as in `committed_sha256`."""
-    git(root, "cat-file", "-e", f"{commit}^{{commit}}")
+    archived = _archived(root, commit)
+    git(root, "cat-file", "-e", f"{commit}^{{commit}}", archived=archived)
     try:
-        return git(root, "cat-file", "blob", f"{commit}:{'' if _archived(root) else './'}{name}")
+        return git(root, "cat-file", "blob", f"{commit}:{'' if archived else './'}{name}", archived=archived)
     except HistoryError:
         return None
 
 
 def has_tag(tag: str, *, root: Path) -> bool:
     """Whether git is there and knows this tag."""
+    name = f"refs/tags/{tag}"
     try:
-        git(root, "rev-parse", "--verify", "--quiet", f"refs/tags/{tag}^{{commit}}")
+        git(root, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}", archived=_archived(root, name))
     except HistoryError:
         return False
     return True
 
 
-def git(root: Path, *arguments: str, input: bytes = b"") -> bytes:
-    """What git says about the repository at `root`, or about the one that an unpacked archive brings.
+def _archived(root: Path, commit: str) -> bool:
+    """Whether to ask the repository that an archive brings: always in an unpacked archive, wherever it lies, and
+    where it became a repository of its own, about the commits that came along."""
+    if not (root / ARCHIVED).is_dir():
+        return False
+    if not (root / ".git").exists():
+        return True
+    try:
+        git(root, "cat-file", "-e", f"{commit}^{{commit}}", archived=True)
+    except HistoryError:
+        return False
+    return True
+
+
+def git(root: Path, *arguments: str, input: bytes = b"", archived: bool = False) -> bytes:
+    """What git says about the repository at `root`, or about the one that an archive brings.
 
     Raises:
         HistoryError: git fails or is not there, with its own words.
     """
-    place = [f"--git-dir={root / ARCHIVED}"] if _archived(root) else ["-C", str(root)]
+    place = [f"--git-dir={root / ARCHIVED}"] if archived else ["-C", str(root)]
     try:
         done = subprocess.run(["git", *place, *arguments], capture_output=True, check=False, input=input)
     except FileNotFoundError:
@@ -123,8 +141,3 @@ def git(root: Path, *arguments: str, input: bytes = b"") -> bytes:
         words = done.stderr.decode(errors="replace").strip().removeprefix("fatal: ")
         raise HistoryError(words or f"git {arguments[0]} failed in {root}")
     return done.stdout
-
-
-def _archived(root: Path) -> bool:
-    """Also where the archive was unpacked inside another repository, which knows none of our commits."""
-    return (root / ARCHIVED).is_dir() and not (root / ".git").exists()
