@@ -2,8 +2,8 @@
 
 The files of HEAD, byte for byte, and beside them the frozen commits (`lib/frozen_commits.py`), metadata
 for repositories (`lib/crate.py`), SHA256SUMS over every file, and verify.py, which checks them with
-Python alone (`lib/verify_archive.py`). The same commit gives the same bytes, whenever and wherever it is
-archived: names sorted, times that of the commit, no owner. Nothing is taken from the working tree, so
+Python alone (`lib/verify_archive.py`). The same commit and tags give the same bytes, whenever and wherever
+they are archived: names sorted, times that of the commit, no owner. Nothing is taken from the working tree, so
 one that differs from HEAD is refused: what was forgotten would be missing from the deposit.
 """
 
@@ -80,7 +80,11 @@ def _kept(out: Path, packed: bytes, count: int) -> Archive:
     out.parent.mkdir(parents=True, exist_ok=True)
     scratch = out.with_name(out.name + ".part")
     scratch.write_bytes(packed)
-    if wrong := list(verify_archive.faults(verify_archive.archive(str(scratch)))):
+    try:
+        wrong = list(verify_archive.faults(verify_archive.archive(str(scratch))))
+    except verify_archive.Faulty as fault:
+        wrong = [str(fault)]
+    if wrong:
         raise ArchiveError(f"{scratch}: not what was to be written: {'; '.join(wrong)}")
     scratch.replace(out)
     digest = hashlib.sha256(packed).hexdigest()

@@ -1,7 +1,7 @@
 """The frozen commits of the studies as a small git repository, for an archive that has no history.
 
-A bare, shallow repository of loose objects: each commit that a FROZEN.sha256 names, each tag
-`prereg-<study>` and `data-<study>`, and every tree and file of these commits. So `make verify` checks
+A bare, shallow repository of loose objects: each commit that a FROZEN.sha256 names, the tags
+`prereg-<study>` and `data-<study>` up to HEAD, and every tree and file of these commits. So `make verify` checks
 frozen code in an unpacked archive as it does in a clone, and `git --git-dir=history.git show` reads it.
 Objects are stored without compression, so that the bytes do not depend on a version of zlib or git.
 Format: gitrepository-layout(5); an object's name is the hash of `<kind> <size>\\0<bytes>`.
@@ -58,7 +58,7 @@ def _refs(root: Path, folder: Path) -> dict[str, str]:
                 ) from None
             found[f"refs/tags/frozen-{part.commit[:12]}"] = part.commit
     for tag in (f"prereg-{folder.name}", f"data-{folder.name}"):
-        if history.has_tag(tag, root=root):
+        if history.git(root, "tag", "--merged", "HEAD", "--list", tag):  # a later one says nothing about this commit
             found[f"refs/tags/{tag}"] = history.git(root, "rev-parse", f"refs/tags/{tag}").decode().strip()
     return found
 

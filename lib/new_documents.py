@@ -20,8 +20,8 @@ from lib.schema import Origin
 
 QUOTA: dict[Origin, int] = {"releases": 3, "docs": 12, "code": 5}  # files of each origin, at most
 LONGEST = 40_000  # characters of a document
-LONGEST_CUT = 100_000  # of a changelog that is cut into releases
-TOGETHER = 200_000  # characters of all: a minute or some of embedding on two cores
+LONGEST_CUT = 80_000  # of a changelog that is cut into releases
+TOGETHER = 120_000  # characters of all: a minute or so of embedding on two cores
 LOOKED_AT = 400  # files, at most: a repository of ten thousand faulty ones is not read to its end
 CHANGES = re.compile(r"(change(s|log)?|history|news|release(s|[-_ ]?notes)?|whats[-_ ]?new)\b", re.IGNORECASE)
 LEGAL = re.compile(r"(licen[cs]e|copying|notice|authors|contributors|code[-_ ]of[-_ ]conduct)\b", re.IGNORECASE)

@@ -119,9 +119,14 @@ def archive(path: str) -> Place:
     """A `.tar.gz` as `python -m lib archive` writes it: one folder, regular files only.
 
     Raises:
-        Faulty: cut short, altered, with bytes after its end, or with members that are none of ours.
+        Faulty: cut short, altered, with bytes after its end, not what FILE.sha256 beside it says, or no tar.
     """
-    data = unzipped(reader(path)())
+    packed = reader(path)()
+    if os.path.exists(path + ".sha256"):
+        said = reader(path + ".sha256")().split()[:1]
+        if said != [hashlib.sha256(packed).hexdigest().encode()]:
+            raise Faulty(f"not the archive that {os.path.basename(path)}.sha256 was written for")
+    data = unzipped(packed)
     files: dict[str, Callable[[], bytes]] = {}
     odd: dict[str, str] = {}
     top = None
