@@ -44,7 +44,8 @@ keywords: [one]
 """
 MORE = {
     "CITATION.cff": CITATION, "pyproject.toml": '[project]\nname = "mini"\nversion = "0.1.0"\n',
-    ".gitignore": "build/\n", "figures/s/06_x.svg": "<svg/>\n", "scripts/run.sh": "#!/bin/sh\n", "data/ação e espaço.md": "é\n", "empty": "",
+    ".gitignore": "build/\n", "figures/s/06_x.svg": "<svg/>\n", "scripts/run.sh": "#!/bin/sh\n",
+    "data/ação e espaço.md": "é\n", "empty": "",
 }  # fmt: skip
 
 
