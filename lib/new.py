@@ -44,27 +44,25 @@ def create(
     git: str | None = None,
     ref: str | None = None,
     folder: Path | None = None,
-    studies: Path = paths.STUDIES,
-    lakes: Path = paths.LAKES,
 ) -> Created:
-    """Write a new study of that name.
+    """Write a new study of that name into `data/studies` and `data/lakes`.
 
     Raises:
         NewError: a name that is not allowed or taken, options that exclude each other, or documents of
             which no study can be made.
         LakeError: a repository or folder that cannot be read.
     """
-    home, toml = studies / study, lakes / f"{study}.toml"
-    _check_name(study, studies, lakes)
+    _check_name(study)
+    home, toml = paths.STUDIES / study, paths.LAKES / f"{study}.toml"
     if git is not None and folder is not None:
         raise NewError("--git and --folder: a new study takes its documents from one of them")
     if ref is not None and git is None:
         raise NewError(f"--ref {ref!r} goes with --git")
-    studies.mkdir(parents=True, exist_ok=True)
-    lakes.mkdir(parents=True, exist_ok=True)
+    paths.LAKES.mkdir(parents=True, exist_ok=True)
+    home.parent.mkdir(parents=True, exist_ok=True)
     home.mkdir()  # raises when somebody else made it meanwhile
     try:
-        chosen = _chosen(git, ref, folder, home=home, lakes=lakes)
+        chosen = _chosen(git, "HEAD" if ref is None else ref, folder, home=home)
         documents = _write(study, chosen, home, toml)
     except BaseException:  # also Ctrl-C: half a study would be in the way of the next try
         shutil.rmtree(home)
@@ -73,29 +71,31 @@ def create(
     return Created(home, toml, documents, chosen.left_out)
 
 
-def _check_name(study: str, studies: Path, lakes: Path) -> None:
+def _check_name(study: str) -> None:
     allowed = "letters a to z, digits, '_', '-' and single dots between them, at most 64, a letter or digit first"
     if not NAME.fullmatch(study) or len(study) > 64 or study.lower().endswith((".lock", ".toml")):
         raise NewError(f"a study cannot be called {study!r}; allowed are {allowed} (not ending in .lock or .toml)")
-    for place, suffixes in ((studies, ("",)), (lakes, (".toml", ".selection.tsv"))):
+    for place, suffixes in ((paths.STUDIES, ("",)), (paths.LAKES, (".toml", ".selection.tsv"))):
         for path in sorted(place.iterdir()) if place.is_dir() else ():
             # Systems that ignore case would take both for one.
             if path.name.casefold() in {f"{study}{suffix}".casefold() for suffix in suffixes}:
                 raise NewError(f"{path} is there already, and nothing is overwritten: take another name or move it")
 
 
-def _chosen(git: str | None, ref: str | None, folder: Path | None, *, home: Path, lakes: Path) -> Chosen:
+def _chosen(git: str | None, ref: str, folder: Path | None, *, home: Path) -> Chosen:
     """The source of the documents with rules for a first choice of them."""
+    base = paths.LAKES
     if git is not None:
-        source: Source = new_documents.git_source(git, ref or "HEAD", base=lakes)
-        return new_documents.choose(source, where=f"git {git} at {ref or 'HEAD'}", base=lakes)
+        return new_documents.choose(
+            new_documents.git_source(git, ref, base=base), where=f"git {git} at {ref}", base=base
+        )
     if folder is None:
         folder = home / MADE_UP
         shutil.copytree(TEMPLATES / MADE_UP, folder)
         where = "a made-up project"
     else:
         where = f"folder {folder}"
-    return new_documents.choose(new_documents.folder_source(folder, base=lakes), where=where, base=lakes)
+    return new_documents.choose(new_documents.folder_source(folder, base=base), where=where, base=base)
 
 
 def _write(study: str, chosen: Chosen, home: Path, toml: Path) -> int:
