@@ -14,6 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lib import bounds
+
 if TYPE_CHECKING:
     from lib import config
 
@@ -87,15 +89,7 @@ def _parser() -> argparse.ArgumentParser:
     again = verbs.add_parser("letters", help="which letter each reply of JSON lines chose, by the rules of today")
     again.set_defaults(verb=_letters)
     again.add_argument("files", nargs="*", type=Path, metavar="FILE", help="JSON lines (default: standard input)")
-    begin = verbs.add_parser("new", help="a study of your own that runs as it is: a commented skeleton with examples")
-    begin.set_defaults(verb=_new)
-    begin.add_argument("study", help="its name: letters, digits, '.', '_' and '-'")
-    begin.add_argument("--git", metavar="PATH_OR_URL", help="take the documents from this repository")
-    begin.add_argument("--ref", help="at this branch, tag or commit of it (default: HEAD)")
-    begin.add_argument("--folder", metavar="DIR", type=Path, help="take the documents from this folder")
-    bundle = verbs.add_parser("archive", help="write everything that is committed as one file that verifies itself")
-    bundle.set_defaults(verb=_archive)
-    bundle.add_argument("--out", metavar="FILE", type=Path, help="a name in .tar.gz (default: in data/build/archive)")
+    bounds.add(verbs)
     smoke = verbs.add_parser("smoke", help="ask the real 0.5B model a handful of questions, end to end")
     smoke.set_defaults(verb=_smoke)
     return parser
@@ -274,22 +268,6 @@ def _letters(arguments: argparse.Namespace) -> int:
     if not arguments.files:
         faulty = relabel.relabel(sys.stdin.buffer, sys.stdout, sys.stderr, name="stdin")
     return 2 if faulty else 0
-
-
-def _new(arguments: argparse.Namespace) -> int:
-    from lib import new
-
-    made = new.create(arguments.study, git=arguments.git, ref=arguments.ref, folder=arguments.folder)
-    print("\n".join(new.next_steps(made)))
-    return 0
-
-
-def _archive(arguments: argparse.Namespace) -> int:
-    from lib import archive
-
-    made = archive.write(arguments.out)
-    print(f"wrote {made.path}: {made.files} files, sha256 {made.sha256}")
-    return 0
 
 
 def _smoke(arguments: argparse.Namespace) -> int:

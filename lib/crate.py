@@ -73,8 +73,8 @@ def citation(path: Path) -> Citation:
         if not isinstance(data[key], list):
             raise CrateError(f"{path}: {key} is a list, not {data[key]!r}")
     authors = {_name(author, path): author.get("orcid") for author in data["authors"]}
-    texts = [" ".join(str(data[key]).split()) for key in NEEDED[:4]]
-    return Citation(*texts, authors, data["keywords"])  # type: ignore[arg-type]
+    title, abstract, version, license = (" ".join(str(data[key]).split()) for key in NEEDED[:4])
+    return Citation(title, abstract, version, license, authors, data["keywords"])
 
 
 def _name(author: Any, path: Path) -> str:
