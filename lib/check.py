@@ -72,6 +72,7 @@ def faults(study: config.Study, lake: lakes.Lake) -> list[Fault]:
         for id_, what in graph.faults([card for _, card in cards.rows]):
             yield lines[id_], f"{id_}: {what}"
         yield from _twice((line, card.id) for line, card in cards.rows)
+        yield from _examples((line, card.id, card.author) for line, card in cards.rows)
 
     def in_questions() -> Iterator[tuple[int, str]]:
         for line, question in questions.rows:
@@ -79,6 +80,7 @@ def faults(study: config.Study, lake: lakes.Lake) -> list[Fault]:
             yield from ((line, f"{question.id}: {what}") for what in told)
         yield from _twice((line, question.id) for line, question in questions.rows)
         yield from _same_questions(questions.rows)
+        yield from _examples((line, question.id, question.note) for line, question in questions.rows)
         for bank in sorted({question.bank for _, question in questions.rows}):
             own = [question for _, question in questions.rows if question.bank == bank]
             yield from ((0, f"bank {bank}: {what}") for what in giveaways.of_bank(own, study.seed))
@@ -96,6 +98,8 @@ def faults(study: config.Study, lake: lakes.Lake) -> list[Fault]:
 def counts(study: config.Study) -> Iterator[str]:
     """How many cards of each status and questions of each block, a line each."""
     cards, questions = _read(study.path("cards.jsonl"), Card).rows, _read(study.path("questions.jsonl"), Question).rows
+    if examples := sum(card.author == rules.EXAMPLE for _, card in cards):
+        yield f"EXAMPLE: {examples} cards, and the questions with them, were computed and say nothing: write your own"
     status = Counter(card.status for _, card in cards)
     yield f"cards: {len(cards)} ({', '.join(f'{n} {name}' for name, n in sorted(status.items()))})"
     for split in ("test", "calibration"):
@@ -138,6 +142,15 @@ def _twice(ids: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
         if id_ in first:
             yield line, f"{id_}: the id is used in line {first[id_]} already"
         first.setdefault(id_, line)
+
+
+def _examples(rows: Iterable[tuple[int, str, str]]) -> Iterator[tuple[int, str]]:
+    """The examples of a new study (line, id, mark) where there are others beside them: nobody verified them."""
+    listed = list(rows)
+    examples = [(line, id_) for line, id_, mark in listed if mark.startswith(rules.EXAMPLE)]
+    if len(examples) < len(listed):
+        for line, id_ in examples:
+            yield line, f"{id_}: an EXAMPLE of `python -m lib new` among others: remove it"
 
 
 def _same_questions(rows: Iterable[tuple[int, Question]]) -> Iterator[tuple[int, str]]:

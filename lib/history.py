@@ -1,6 +1,7 @@
 """The code behind a result: which files it is, and what git still knows about them.
 
-Reads sources and asks git; changes nothing. `lib/freeze.py` writes down what this finds.
+Reads sources and asks git; changes nothing. `lib/freeze.py` writes down what this finds. An unpacked
+archive (`lib/archive.py`) is no repository, but brings one that holds the frozen commits: history.git.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import hashlib
 import subprocess
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+
+ARCHIVED = "history.git"  # in an unpacked archive; also there when `git init` made a repository of it later
 
 
 class HistoryError(ValueError):
@@ -69,7 +72,9 @@ def head(root: Path) -> str:
     Raises:
         HistoryError: no repository, no commit, or no git; with git's own words.
     """
-    return _git(root, "rev-parse", "--verify", "HEAD^{commit}").decode().strip()
+    if (root / ARCHIVED).is_dir() and not (root / ".git").exists():  # else git would look in the folders above
+        raise HistoryError(f"{root} is an unpacked archive, not a git repository (git init and a commit make it one)")
+    return git(root, "rev-parse", "--verify", "HEAD^{commit}").decode().strip()
 
 
 def uncommitted(names: Iterable[str], *, root: Path, commit: str) -> list[str]:
@@ -89,25 +94,47 @@ def committed_sha256(name: str, *, root: Path, commit: str) -> str | None:
 
 def committed(name: str, *, root: Path, commit: str) -> bytes | None:
     """A file's bytes in a commit or tag; None and errors as in `committed_sha256`."""
-    _git(root, "cat-file", "-e", f"{commit}^{{commit}}")
+    archived = _archived(root, commit)
+    git(root, "cat-file", "-e", f"{commit}^{{commit}}", archived=archived)
     try:
-        return _git(root, "cat-file", "blob", f"{commit}:./{name}")
+        return git(root, "cat-file", "blob", f"{commit}:{'' if archived else './'}{name}", archived=archived)
     except HistoryError:
         return None
 
 
 def has_tag(tag: str, *, root: Path) -> bool:
     """Whether git is there and knows this tag."""
+    name = f"refs/tags/{tag}"
     try:
-        _git(root, "rev-parse", "--verify", "--quiet", f"refs/tags/{tag}^{{commit}}")
+        git(root, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}", archived=_archived(root, name))
     except HistoryError:
         return False
     return True
 
 
-def _git(root: Path, *arguments: str) -> bytes:
+def _archived(root: Path, commit: str) -> bool:
+    """Whether to ask the repository that an archive brings: always in an unpacked archive, wherever it lies, and
+    where it became a repository of its own, about the commits that came along."""
+    if not (root / ARCHIVED).is_dir():
+        return False
+    if not (root / ".git").exists():
+        return True
     try:
-        done = subprocess.run(["git", "-C", root, *arguments], capture_output=True, check=False)
+        git(root, "cat-file", "-e", f"{commit}^{{commit}}", archived=True)
+    except HistoryError:
+        return False
+    return True
+
+
+def git(root: Path, *arguments: str, input: bytes = b"", archived: bool = False) -> bytes:
+    """What git says about the repository at `root`, or about the one that an archive brings.
+
+    Raises:
+        HistoryError: git fails or is not there, with its own words.
+    """
+    place = [f"--git-dir={root / ARCHIVED}"] if archived else ["-C", str(root)]
+    try:
+        done = subprocess.run(["git", *place, *arguments], capture_output=True, check=False, input=input)
     except FileNotFoundError:
         raise HistoryError("git is not installed") from None
     if done.returncode:
