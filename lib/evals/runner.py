@@ -96,7 +96,8 @@ class Recorder:
         asked, call = prompt.build(document), key(document, self._model.name)
         before = self._ledger.attempts(call)
         for turn in range(ATTEMPTS):
-            row, useful = self._attempt(document, asked, _begun(call, self.run, document, self._model, asked, before + turn + 1))
+            begun = _begun(call, self.run, document, self._model, asked, before + turn + 1)
+            row, useful = self._attempt(document, asked, begun)
             self._ledger.append(row)
             if row.done or not useful or turn == ATTEMPTS - 1:
                 return row
@@ -112,9 +113,10 @@ class Recorder:
             error = CallError(fault.kind, clean(fault.message, document))
             return dataclasses.replace(row, latency_s=round(time.monotonic() - began, 3), error=error), fault.retryable
         refused = ledger.refusal(reply, self._model.name)
-        row = dataclasses.replace(row, latency_s=round(reply.latency_s, 3), **Tokens.of(reply)._asdict())
+        row = dataclasses.replace(row, latency_s=round(reply.latency_s, 3))
         if refused:
             return dataclasses.replace(row, error=CallError(refused.kind, clean(refused.message, document))), True
+        row = dataclasses.replace(row, **Tokens.of(reply)._asdict())
         return dataclasses.replace(row, text=replies.store(reply.text, document), class_="text"), False
 
 
