@@ -220,4 +220,4 @@ def connor(epsilon: float, *, discordance: float, alpha: float, power_: float) -
 
 def _exact(epsilon: float) -> Fraction:
     """Epsilon as the decimal that a person wrote: 0.05 is 1/20, not the nearest binary fraction."""
-    return Fraction(repr(epsilon))
+    return Fraction(str(float(epsilon)))
