@@ -14,6 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lib.evals import verbs as evals_verbs
+
 if TYPE_CHECKING:
     from lib import config
 
@@ -87,6 +89,7 @@ def _parser() -> argparse.ArgumentParser:
     again = verbs.add_parser("letters", help="which letter each reply of JSON lines chose, by the rules of today")
     again.set_defaults(verb=_letters)
     again.add_argument("files", nargs="*", type=Path, metavar="FILE", help="JSON lines (default: standard input)")
+    evals_verbs.add(verbs)
     smoke = verbs.add_parser("smoke", help="ask the real 0.5B model a handful of questions, end to end")
     smoke.set_defaults(verb=_smoke)
     evals = verbs.add_parser("evals", help="a system on the eval documents, graded, as a report; the holdout by the gate")
