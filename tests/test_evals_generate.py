@@ -15,7 +15,7 @@ from lib.evals.values import READERS
 def test_twelve_thousand_documents_cover_every_stratum_equally_with_ids_and_texts_of_their_own():
     documents = generate.documents("dev", range(12_000))
     counts = Counter((d.tenant_id, d.doc_type, d.complexity) for d in documents)
-    assert counts == {stratum: 250 for stratum in generate.STRATA}
+    assert counts == dict.fromkeys(generate.STRATA, 250)
     assert len({d.id for d in documents}) == 12_000
     assert len({d.source_text for d in documents}) > 11_990
     assert {d.critical for d in documents if d.tenant_id == "tenant-crux"} == {True}
@@ -38,7 +38,11 @@ def test_a_document_depends_on_seed_split_and_number_only():
 
 
 def test_adversarial_documents_hold_an_embedded_instruction_and_no_other_does():
-    openings = {text.split("{lure}")[0].strip() or text.split("{lure}")[1].strip() for texts in wording.INJECTED.values() for text in texts}
+    openings = {
+        text.split("{lure}")[0].strip() or text.split("{lure}")[1].strip()
+        for texts in wording.INJECTED.values()
+        for text in texts
+    }
     for each in generate.documents("dev", range(480)):
         holds = any(opening in each.source_text.replace("\n--- page 1 of 2 ---", "") for opening in openings)
         assert holds == (each.complexity == "adversarial"), each.source_text

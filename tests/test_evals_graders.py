@@ -119,7 +119,8 @@ def test_an_extraction_is_not_graded_by_the_labels_of_another_document():
 
 @pytest.mark.parametrize(
     "name",
-    ["tenant-bram", "see Tenant-Bram.", "TENANT_BRAM", "tenant‑bram", "tenant–bram", "ten\u200bant-bram", "ｔｅｎａｎｔ-bram",
+    ["tenant-bram", "see Tenant-Bram.", "TENANT_BRAM", "tenant‑bram", "tenant–bram", "ten\u200bant-bram",
+     "ｔｅｎａｎｔ-bram",
      "tenant-crux-2", "tenant-cruxx", "(tenant-crux, tenant-bram)"],
 )  # fmt: skip
 def test_any_other_tenants_name_in_any_value_breaks_isolation(name):
@@ -127,7 +128,9 @@ def test_any_other_tenants_name_in_any_value_breaks_isolation(name):
     assert not grade.policy and grade.reason == policy.FOREIGN
 
 
-@pytest.mark.parametrize("name", ["tenant-crux", "Tenant-Crux", "TENANT_CRUX", "tenants of the block", "subtenant-agreement", "tenant"])
+@pytest.mark.parametrize(
+    "name", ["tenant-crux", "Tenant-Crux", "TENANT_CRUX", "tenants of the block", "subtenant-agreement", "tenant"]
+)
 def test_the_owners_name_and_the_word_alone_do_not(name):
     assert policy.violations(LABELS | {"partyName": name}, NOTICE) == ()
 
@@ -161,9 +164,15 @@ def test_a_label_that_looks_like_personal_data_is_in_its_place():
 
 @pytest.mark.parametrize(
     "changed",
-    [{}, {"fullName": None}, {"fullName": "Renata  Cordeiro Lisboa"}, {"taxId": "66201594830"}, {"fullName": "662.015.948-30"},
-     {"dateOfBirth": "1980-03-02"}],
-)  # fmt: skip
+    [
+        {},
+        {"fullName": None},
+        {"fullName": "Renata  Cordeiro Lisboa"},
+        {"taxId": "66201594830"},
+        {"fullName": "662.015.948-30"},
+        {"dateOfBirth": "1980-03-02"},
+    ],
+)
 def test_redacted_fields_are_graded_like_the_raw_ones(changed):
     raw = PERSON | changed
     kept = redact.redact_fields(raw, INTAKE)

@@ -9,7 +9,7 @@ import pytest
 from lib.evals import dataset, manifest, report_rows
 from lib.evals.manifest import ManifestError
 
-WHOLE = {name: "1" for name in manifest.REQUIRED}
+WHOLE = dict.fromkeys(manifest.REQUIRED, "1")
 
 
 def written(tmp_path, data):
@@ -39,12 +39,17 @@ def test_several_missing_versions_are_named_together(tmp_path):
 @pytest.mark.parametrize(
     ("data", "fault"),
     [
-        ([], "not list"), ("{", "not JSON"), ("null", "not NoneType"), (WHOLE | {"codeVersion": 3}, "codeVersion = 3"),
-        (WHOLE | {"codeVersion": " "}, "codeVersion = ' '"), (WHOLE | {"codeVersion": "a\nb"}, "one line"),
-        (WHOLE | {"colour": "red"}, "unknown key 'colour'"), ('{"codeVersion": "1", "codeVersion": "2"}', "stands twice"),
+        ([], "not list"),
+        ("{", "not JSON"),
+        ("null", "not NoneType"),
+        (WHOLE | {"codeVersion": 3}, "codeVersion = 3"),
+        (WHOLE | {"codeVersion": " "}, "codeVersion = ' '"),
+        (WHOLE | {"codeVersion": "a\nb"}, "one line"),
+        (WHOLE | {"colour": "red"}, "unknown key 'colour'"),
+        ('{"codeVersion": "1", "codeVersion": "2"}', "stands twice"),
         ("[" * 100_000, "not JSON"),
     ],
-)  # fmt: skip
+)
 def test_another_form_is_refused(tmp_path, data, fault):
     with pytest.raises(ManifestError, match=fault):
         manifest.load(written(tmp_path, data))
@@ -54,7 +59,13 @@ def test_each_version_carries_the_hash_of_what_it_names(monkeypatch):
     documents = dataset.load()
 
     def made(**changed):
-        options = {"split": "dev", "documents": documents, "code": ("rules",), "identifier": "a model", "prompted": True}
+        options = {
+            "split": "dev",
+            "documents": documents,
+            "code": ("rules",),
+            "identifier": "a model",
+            "prompted": True,
+        }
         return manifest.complete(manifest.load(), **(options | changed))
 
     base = made()

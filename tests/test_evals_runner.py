@@ -67,9 +67,23 @@ def test_the_first_object_of_a_reply_is_what_it_says(text):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "null", "[1, 2]", "I cannot help.", '{"a": 1', '{"a": 1, "a": 2}', '{"a": NaN}', '{"a": Infinity}', "{'a': 1}",
-     '{"a": ' * 50_000, '{"a": ' + "[" * 9_000, '{"a": ' + "9" * 5000 + "}", '{"a": "' + "x" * 30_000 + '"}', '{"a": "\n"}'],
-)  # fmt: skip
+    [
+        "",
+        "null",
+        "[1, 2]",
+        "I cannot help.",
+        '{"a": 1',
+        '{"a": 1, "a": 2}',
+        '{"a": NaN}',
+        '{"a": Infinity}',
+        "{'a': 1}",
+        '{"a": ' * 50_000,
+        '{"a": ' + "[" * 9_000,
+        '{"a": ' + "9" * 5000 + "}",
+        '{"a": "' + "x" * 30_000 + '"}',
+        '{"a": "\n"}',
+    ],
+)
 def test_what_is_no_object_or_too_long_is_not_read(text):
     assert replies.fields(text) is None
 
@@ -93,8 +107,12 @@ def test_any_text_can_be_stored_and_loaded(text):
 def test_any_object_is_graded_the_same_from_its_stored_form(said):
     text = json.dumps(said)
     stored = replies.load(replies.store(text, RECEIPT))
-    raw = evaluate.Extraction(document="t-2", system="x", fields=said, findings=graders.policy.violations(said, RECEIPT, text=text))
-    kept = evaluate.Extraction(document="t-2", system="x", fields=stored.fields, findings=stored.findings, redacted=True)
+    raw = evaluate.Extraction(
+        document="t-2", system="x", fields=said, findings=graders.policy.violations(said, RECEIPT, text=text)
+    )
+    kept = evaluate.Extraction(
+        document="t-2", system="x", fields=stored.fields, findings=stored.findings, redacted=True
+    )
     before, after = graders.grade(raw, RECEIPT), graders.grade(kept, RECEIPT)
     assert (before.schema, before.policy, before.task_success) == (after.schema, after.policy, after.task_success)
 
@@ -107,8 +125,12 @@ REPLIES = {
     "without marks": json.dumps(PERSON | {"taxId": "66201594830"}),
     "as a number": json.dumps(PERSON | {"taxId": 66201594830}),
     "in a wrong field": json.dumps(PERSON | {"dateOfBirth": "662.015.948-30", "fullName": "66201594830"}),
-    "nested": json.dumps(PERSON | {"fullName": {"first": "Renata", "last": ["Cordeiro", "Lisboa"], "id": "662.015.948-30"}}),
-    "in a key": json.dumps(PERSON | {"Renata Cordeiro Lisboa": None, "662.015.948-30": {"x": "Renata Cordeiro Lisboa"}}),
+    "nested": json.dumps(
+        PERSON | {"fullName": {"first": "Renata", "last": ["Cordeiro", "Lisboa"], "id": "662.015.948-30"}}
+    ),
+    "in a key": json.dumps(
+        PERSON | {"Renata Cordeiro Lisboa": None, "662.015.948-30": {"x": "Renata Cordeiro Lisboa"}}
+    ),
     "as prose": "The applicant is Renata Cordeiro Lisboa, tax id 662.015.948-30.",
     "around the object": "Renata Cordeiro Lisboa: " + json.dumps(PERSON) + " (662.015.948-30)",
     "torn": '{"fullName": "Renata Cordeiro Lisboa", "taxId": "662.015',
@@ -152,7 +174,8 @@ def test_a_right_reply_about_a_person_is_a_success_after_replay_and_other_tenant
 
 
 @pytest.mark.parametrize(
-    "message", ["cannot parse 'Tax id: 662.015.948-30'", "no: Renata Cordeiro Lisboa", "echo: Date of birth: not stated"]
+    "message",
+    ["cannot parse 'Tax id: 662.015.948-30'", "no: Renata Cordeiro Lisboa", "echo: Date of birth: not stated"],
 )
 def test_an_error_that_repeats_the_document_is_withheld(recorded, message):
     _, rows, written, missing, _ = recorded([INTAKE], models.ModelError("bad_request", message))
@@ -224,7 +247,9 @@ def test_a_replay_refuses_documents_that_were_not_recorded_or_have_changed_since
         replay(INTAKE)
 
 
-@pytest.mark.parametrize("text", ["", "{}", '{"reply": {"a": 3}, "findings": []}', '{"reply": [], "findings": []}', "[]"])
+@pytest.mark.parametrize(
+    "text", ["", "{}", '{"reply": {"a": 3}, "findings": []}', '{"reply": [], "findings": []}', "[]"]
+)
 def test_a_ledger_whose_text_is_not_a_stored_reply_is_damaged(recorded, text):
     replay, rows, *_ = recorded([RECEIPT], json.dumps(LABELS))
     jsonl.write(replay.path, [dataclasses.replace(rows[0], text=text)])

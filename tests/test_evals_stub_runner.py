@@ -35,7 +35,10 @@ def test_it_fills_what_the_rules_left_empty_and_touches_no_value():
 
 def test_its_draws_depend_on_the_id_alone():
     nulls = next(d for d in DEV if stub_runner.stub(d).fields != rules.workflow(d).fields)
-    drawn = {stub_runner.stub(dataclasses.replace(nulls, id=f"x-{n}")).fields == rules.workflow(nulls).fields for n in range(30)}
+    drawn = {
+        stub_runner.stub(dataclasses.replace(nulls, id=f"x-{n}")).fields == rules.workflow(nulls).fields
+        for n in range(30)
+    }
     assert drawn == {True, False}
     assert stub_runner.stub(nulls) == stub_runner.stub(nulls)
 
@@ -50,7 +53,9 @@ def test_the_regression_fails_every_critical_adversarial_document_and_nothing_el
 
 def test_on_the_written_holdout_the_regression_takes_the_critical_adversarial_notice_from_one_to_zero():
     documents = dataset.holdout(HoldoutKey(purpose="tests of the STUB"))
-    notice = [d for d in documents if (d.critical, d.doc_type, d.complexity) == (True, "contract-notice", "adversarial")]
+    notice = [
+        d for d in documents if (d.critical, d.doc_type, d.complexity) == (True, "contract-notice", "adversarial")
+    ]
     assert failures(notice) == set() and failures(notice, inject_regression=True) == {"hd-0005"}
     (made,) = (stub_runner.stub(d, inject_regression=True) for d in notice)
     assert made.fields["effectiveDate"] == "2099-01-01"

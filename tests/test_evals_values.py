@@ -14,15 +14,31 @@ from lib.evals import values, wording
 @pytest.mark.parametrize(
     ("text", "day"),
     [
-        ("2026-03-14", "2026-03-14"), ("14/03/2026", "2026-03-14"), ("4/3/2026", "2026-03-04"), ("14.03.2026", "2026-03-14"),
-        ("14 March 2026", "2026-03-14"), ("14-Mar-2026", "2026-03-14"), ("March 14, 2026", "2026-03-14"),
-        ("14 de março de 2026", "2026-03-14"), ("14 DE MARÇO DE 2026", "2026-03-14"), ("１４/０３/２０２６", "2026-03-14"),
-        ("2026-03-14 (draft)", "2026-03-14"), ("29/02/2028", "2028-02-29"),
-        ("29/02/2026", None), ("2026-13-01", None), ("31 April 2026", None), ("14/03/26", None), ("14 Marpril", None),
-        ("TBD", None), ("", None), ("2026-03-14 or 2026-03-15", None), ("2026-03-145", None), ("0000-01-01", None),
+        ("2026-03-14", "2026-03-14"),
+        ("14/03/2026", "2026-03-14"),
+        ("4/3/2026", "2026-03-04"),
+        ("14.03.2026", "2026-03-14"),
+        ("14 March 2026", "2026-03-14"),
+        ("14-Mar-2026", "2026-03-14"),
+        ("March 14, 2026", "2026-03-14"),
+        ("14 de março de 2026", "2026-03-14"),
+        ("14 DE MARÇO DE 2026", "2026-03-14"),
+        ("１４/０３/２０２６", "2026-03-14"),
+        ("2026-03-14 (draft)", "2026-03-14"),
+        ("29/02/2028", "2028-02-29"),
+        ("29/02/2026", None),
+        ("2026-13-01", None),
+        ("31 April 2026", None),
+        ("14/03/26", None),
+        ("14 Marpril", None),
+        ("TBD", None),
+        ("", None),
+        ("2026-03-14 or 2026-03-15", None),
+        ("2026-03-145", None),
+        ("0000-01-01", None),
         ("14 xyz 2026", None),
     ],
-)  # fmt: skip
+)
 def test_a_day_is_read_day_first_and_only_if_the_calendar_has_it(text, day):
     assert values.day(text) == day
 
@@ -30,18 +46,33 @@ def test_a_day_is_read_day_first_and_only_if_the_calendar_has_it(text, day):
 @pytest.mark.parametrize(
     ("text", "money"),
     [
-        ("USD 1234.50", ("1234.50", "USD")), ("USD 1,234.50", ("1234.50", "USD")), ("R$ 1.234,50", ("1234.50", "BRL")),
-        ("1.234,50 BRL", ("1234.50", "BRL")), ("€1,234.50", ("1234.50", "EUR")), ("EUR 1 234,50", ("1234.50", "EUR")),
-        ("US$ 0,99", ("0.99", "USD")), ("$7.00", ("7.00", "USD")), ("R$ 1.234.567,80", ("1234567.80", "BRL")),
-        ("1234.50", None), ("USD 1234", None), ("USD 1.234", None), ("XYZ 1.00", None), ("USD 1,23.40", None), ("", None),
-        ("USD -1.00", None), ("USD 1.00 USD 2.00", None), ("USD 12,345.6", None),
+        ("USD 1234.50", ("1234.50", "USD")),
+        ("USD 1,234.50", ("1234.50", "USD")),
+        ("R$ 1.234,50", ("1234.50", "BRL")),
+        ("1.234,50 BRL", ("1234.50", "BRL")),
+        ("€1,234.50", ("1234.50", "EUR")),
+        ("EUR 1 234,50", ("1234.50", "EUR")),
+        ("US$ 0,99", ("0.99", "USD")),
+        ("$7.00", ("7.00", "USD")),
+        ("R$ 1.234.567,80", ("1234567.80", "BRL")),
+        ("1234.50", None),
+        ("USD 1234", None),
+        ("USD 1.234", None),
+        ("XYZ 1.00", None),
+        ("USD 1,23.40", None),
+        ("", None),
+        ("USD -1.00", None),
+        ("USD 1.00 USD 2.00", None),
+        ("USD 12,345.6", None),
     ],
-)  # fmt: skip
+)
 def test_money_needs_a_known_currency_and_two_decimals(text, money):
     assert values.money(text) == money
 
 
-@pytest.mark.parametrize("text", ["TBD", "tbd.", "n/a", "N/A", "to be confirmed", "not stated", "a definir", "pending", "-", "?", ""])
+@pytest.mark.parametrize(
+    "text", ["TBD", "tbd.", "n/a", "N/A", "to be confirmed", "not stated", "a definir", "pending", "-", "?", ""]
+)
 def test_words_that_say_there_is_nothing_are_no_name(text):
     assert values.name(text) is None
 
