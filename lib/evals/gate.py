@@ -123,7 +123,9 @@ def _stratum(row: Compared) -> dict[str, Any]:
         "name": "stratum", "before_interval": "beforeInterval", "after_interval": "afterInterval",
         "p_holm": "pHolm", "labels_needed": "labelsNeeded",
     }  # fmt: skip
-    return {names.get(key, key): value for key, value in asdict(row).items() if key != "keys"} | {"keys": dict(row.keys)}
+    return {names.get(key, key): value for key, value in asdict(row).items() if key != "keys"} | {
+        "keys": dict(row.keys)
+    }
 
 
 def told(decision: Decision) -> str:

@@ -12,7 +12,9 @@ def add(verbs: Any) -> None:
     gate = verbs.add_parser("gate", help="may a candidate replace the baseline? two reports of the holdout")
     gate.set_defaults(verb=_gate)
     gate.add_argument("--baseline", required=True, type=Path, metavar="FILE", help="the report of what runs today")
-    gate.add_argument("--candidate", required=True, type=Path, metavar="FILE", help="the report of what would replace it")
+    gate.add_argument(
+        "--candidate", required=True, type=Path, metavar="FILE", help="the report of what would replace it"
+    )
     gate.add_argument("--policy", choices=["strict", "significant"], default="strict", help="default: strict")
     gate.add_argument("--epsilon", type=_epsilon, default=0.05, help="largest drop let through (default: 0.05)")
     gate.add_argument("--json", type=Path, metavar="FILE", help="write decision and strata as JSON")
