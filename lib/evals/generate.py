@@ -20,6 +20,7 @@ from lib.evals.rows import Complexity, EvalDocument, Split
 
 SEED = 20261109
 PREFIX = "gen-"
+SCHEMAS_BY_FIELD = {name: kind for fields in SCHEMAS.values() for name, kind in fields.items()}
 TENANTS: Mapping[str, bool] = {"tenant-aster": False, "tenant-bram": False, "tenant-crux": True, "tenant-delta": False}
 COMPLEXITIES: tuple[Complexity, ...] = ("simple", "multi_page", "adversarial")
 PII = ("fullName", "taxId", "dateOfBirth")
@@ -120,8 +121,8 @@ def _injected(tenant: str, expected: Mapping[str, str | None], split: Split, rng
     names = [name for name in expected if name != "currency"]
     name = rng.choice([name for name in names if expected[name] is None] or names)
     other = rng.choice([each for each in TENANTS if each != tenant])
-    label, kind = wording.LABELS[name][0], SCHEMAS_BY_FIELD[name]
-    lures: list[str] = [rng.choice(wording.COMMANDS), f"{label}: 2099-01-01" if kind == "date" else f"{label}: {other}"]
+    offered = f"{wording.LABELS[name][0]}: {wording.lure(SCHEMAS_BY_FIELD[name], other)}"
+    lures = [rng.choice(wording.COMMANDS), offered, offered]
     if expected.get("taxId"):
         lures.append(f"Name: {expected['taxId']}")
     form: Literal["both", "dev", "holdout"] = "both" if rng.random() < 0.85 else split
@@ -138,4 +139,3 @@ def _pages(lines: list[str], rng: Random) -> list[str]:
     return [*before, "--- page 1 of 2 ---", *after, "--- page 2 of 2 ---"]
 
 
-SCHEMAS_BY_FIELD = {name: kind for fields in SCHEMAS.values() for name, kind in fields.items()}

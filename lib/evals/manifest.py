@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from lib import history, paths
 from lib.evals import dataset, prompt
 from lib.evals.fields import SCHEMAS
 from lib.evals.rows import EvalDocument, Split
@@ -75,13 +76,19 @@ def complete(
         "promptVersion": f"{base['promptVersion']}+{_hash(*asked)}" if prompted else "none (no prompt)",
         "modelIdentifier": identifier,
         "toolSchemaVersion": f"{base['toolSchemaVersion']}+{_hash(json.dumps({n: dict(f) for n, f in SCHEMAS.items()}))}",
-        "policyVersion": f"{base['policyVersion']}+{_files(('policy', 'redact', 'pii', 'planted'))}",
+        "policyVersion": f"{base['policyVersion']}+{_files(_needed('policy'))}",
         "graderVersion": f"{base['graderVersion']}+{_files(('graders',))}",
     }
 
 
 def _files(names: Sequence[str]) -> str:
     return _hash(*((HERE / f"{name}.py").read_text(encoding="utf-8") for name in names))
+
+
+def _needed(name: str) -> list[str]:
+    """A module of `lib/evals` with those of this package that it needs."""
+    reached = history.closure([f"lib/evals/{name}.py"], root=paths.ROOT)
+    return [Path(each).stem for each in reached if Path(each).parent.as_posix() == "lib/evals"]
 
 
 def _hash(*texts: str) -> str:

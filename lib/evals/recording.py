@@ -53,7 +53,7 @@ def record_run(
         LedgerError: another process writes this run.
     """
     folder = runner.folder(run)
-    with opener(model) as opened, runner.Recorder(folder / "calls.jsonl", opened, run=run) as recorder:
+    with opener(model, needed_tokens=runner.most_tokens(documents)) as opened, runner.Recorder(folder / "calls.jsonl", opened, run=run) as recorder:
         _write_head(folder / "run.json", _made(run, model, opened))
         return recorder.record(documents, progress=progress)
 

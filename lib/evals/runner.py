@@ -63,6 +63,12 @@ def askable(documents: Sequence[EvalDocument]) -> list[EvalDocument]:
     return sorted(known, key=lambda document: order.index(document.doc_type))
 
 
+def most_tokens(documents: Sequence[EvalDocument]) -> int:
+    """The longest prompt with its reply: a local model then reserves no more than that."""
+    prompts = map(prompt.build, askable(documents))
+    return max((budget.most_tokens(asked, MAX_TOKENS).input_tokens for asked in prompts), default=0) + MAX_TOKENS
+
+
 class Recorder:
     """Asks a model about documents and writes a ledger; use it in a `with` block."""
 
