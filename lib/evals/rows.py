@@ -45,6 +45,11 @@ class Extraction:
         US dollars of this document
     error
         kind of the technical error, or None
+    findings
+        what was seen in the raw reply that its stored form no longer shows, such as
+        "schema_extra_key" or "policy_foreign_tenant": a replay must give the same grades
+    redacted
+        whether personal values in `fields` stand as `sha256:<64 hex>`
     """
 
     document: str
@@ -54,6 +59,8 @@ class Extraction:
     latency_s: float | None = None
     cost_usd: float = 0.0
     error: str | None = None
+    findings: tuple[str, ...] = ()
+    redacted: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,60 @@
+"""The verbs of the command line that take reports: `gate`, `check-report`, `study-report`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+
+def add(verbs: Any) -> None:
+    """Add the verbs to the subparsers of `python -m lib`; what they do is imported when they are called."""
+    gate = verbs.add_parser("gate", help="may a candidate replace the baseline? two reports of the holdout")
+    gate.set_defaults(verb=_gate)
+    gate.add_argument("--baseline", required=True, type=Path, metavar="FILE", help="the report of what runs today")
+    gate.add_argument("--candidate", required=True, type=Path, metavar="FILE", help="the report of what would replace it")
+    gate.add_argument("--policy", choices=["strict", "significant"], default="strict", help="default: strict")
+    gate.add_argument("--epsilon", type=_epsilon, default=0.05, help="largest drop let through (default: 0.05)")
+    gate.add_argument("--json", type=Path, metavar="FILE", help="write decision and strata as JSON")
+    check = verbs.add_parser("check-report", help="the six points to check before a number is trusted")
+    check.set_defaults(verb=_check_report)
+    check.add_argument("file", type=Path, metavar="FILE", help="a report")
+    check.add_argument("--traces", type=Path, metavar="FILE", help="the spans of the same run, to be checked too")
+    study = verbs.add_parser("study-report", help="one arm of a recorded study run as a report for the gate")
+    study.set_defaults(verb=_study_report)
+    study.add_argument("study", help="a name under data/studies, or the path of a study's folder")
+    study.add_argument("--arm", required=True, help="the arm, such as A5")
+    study.add_argument("--language", choices=["en", "pt"], help="of the run (default: the study's)")
+    study.add_argument("--run", help="the run's folder name under runs/ (default: main-<language>)")
+    study.add_argument("--out", required=True, type=Path, metavar="FILE", help="where the report goes")
+
+
+def _epsilon(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 on and below 1")
+    return value
+
+
+def _gate(arguments: argparse.Namespace) -> int:
+    from lib.evals import gate
+
+    given = {"policy": arguments.policy, "epsilon": arguments.epsilon, "json_to": arguments.json}
+    return gate.run(arguments.baseline, arguments.candidate, **given)
+
+
+def _check_report(arguments: argparse.Namespace) -> int:
+    from lib.evals import checklist
+
+    return checklist.run(arguments.file, traces=arguments.traces)
+
+
+def _study_report(arguments: argparse.Namespace) -> int:
+    from lib.evals import study_report
+
+    return study_report.run(
+        arguments.study, arm=arguments.arm, language=arguments.language, runs=arguments.run, out=arguments.out
+    )
