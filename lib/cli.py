@@ -92,19 +92,6 @@ def _parser() -> argparse.ArgumentParser:
     evals_verbs.add(verbs)
     smoke = verbs.add_parser("smoke", help="ask the real 0.5B model a handful of questions, end to end")
     smoke.set_defaults(verb=_smoke)
-    evals = verbs.add_parser("evals", help="a system on the eval documents, graded, as a report; the holdout by the gate")
-    evals.set_defaults(verb=_evals)
-    evals.add_argument("--system", required=True, choices=["baseline", "workflow", "stub", "runner"])
-    evals.add_argument("--split", choices=["dev", "holdout"], default="dev")
-    evals.add_argument("--generated", type=_positive, metavar="N", help="add N seeded documents (not for the runner)")
-    evals.add_argument("--inject-regression", action="store_true", help="the STUB invents dates for the critical tenant")
-    evals.add_argument("--out", metavar="FILE", type=Path, help="write the report as JSON")
-    evals.add_argument("--manifest", metavar="FILE", type=Path, help="versions (default: data/evals/manifest.json)")
-    evals.add_argument("--documents", metavar="FILE", type=Path, help="another file of dev documents")
-    evals.add_argument("--run", metavar="NAME", help="the runner's recorded run (default: runner-1.5b)")
-    evals.add_argument("--record", action="store_true", help="ask the runner's local model what the run lacks; resumes")
-    evals.add_argument("--model", metavar="NAME", help="the local model to record (default: the 1.5B)")
-    evals.add_argument("--limit", type=_positive, metavar="N", help="record only the first N documents")
     return parser
 
 
@@ -287,13 +274,6 @@ def _smoke(arguments: argparse.Namespace) -> int:
     from lib import smoke
 
     return smoke.report()
-
-
-def _evals(arguments: argparse.Namespace) -> int:
-    from lib.evals import command
-
-    given = {name: value for name, value in vars(arguments).items() if name != "verb" and value is not None}
-    return command.main(command.Wanted(**given))
 
 
 def _counter(what: str) -> Callable[[int, int], None]:

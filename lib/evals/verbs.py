@@ -1,4 +1,4 @@
-"""The verbs of the command line that take reports: `gate`, `check-report`, `study-report`."""
+"""The verbs of the command line that make, check and compare reports."""
 
 from __future__ import annotations
 
@@ -9,10 +9,29 @@ from typing import Any
 
 def add(verbs: Any) -> None:
     """Add the verbs to the subparsers of `python -m lib`; what they do is imported when they are called."""
+    evals = verbs.add_parser(
+        "evals", help="a system on the eval documents, graded, as a report; the holdout by the gate"
+    )
+    evals.set_defaults(verb=_evals)
+    evals.add_argument("--system", required=True, choices=["baseline", "workflow", "stub", "runner"])
+    evals.add_argument("--split", choices=["dev", "holdout"], default="dev")
+    evals.add_argument("--generated", type=_positive, metavar="N", help="add N seeded documents (not for the runner)")
+    evals.add_argument(
+        "--inject-regression", action="store_true", help="the STUB invents dates for the critical tenant"
+    )
+    evals.add_argument("--out", metavar="FILE", type=Path, help="write the report as JSON")
+    evals.add_argument("--manifest", metavar="FILE", type=Path, help="versions (default: data/evals/manifest.json)")
+    evals.add_argument("--documents", metavar="FILE", type=Path, help="another file of dev documents")
+    evals.add_argument("--run", metavar="NAME", help="the runner's recorded run (default: runner-1.5b)")
+    evals.add_argument("--record", action="store_true", help="ask the runner's local model what the run lacks; resumes")
+    evals.add_argument("--model", metavar="NAME", help="the local model to record (default: the 1.5B)")
+    evals.add_argument("--limit", type=_positive, metavar="N", help="record only the first N documents")
     gate = verbs.add_parser("gate", help="may a candidate replace the baseline? two reports of the holdout")
     gate.set_defaults(verb=_gate)
     gate.add_argument("--baseline", required=True, type=Path, metavar="FILE", help="the report of what runs today")
-    gate.add_argument("--candidate", required=True, type=Path, metavar="FILE", help="the report of what would replace it")
+    gate.add_argument(
+        "--candidate", required=True, type=Path, metavar="FILE", help="the report of what would replace it"
+    )
     gate.add_argument("--policy", choices=["strict", "significant"], default="strict", help="default: strict")
     gate.add_argument("--epsilon", type=_epsilon, default=0.05, help="largest drop let through (default: 0.05)")
     gate.add_argument("--json", type=Path, metavar="FILE", help="write decision and strata as JSON")
@@ -29,6 +48,12 @@ def add(verbs: Any) -> None:
     study.add_argument("--out", required=True, type=Path, metavar="FILE", help="where the report goes")
 
 
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
+    return int(text)
+
+
 def _epsilon(text: str) -> float:
     try:
         value = float(text)
@@ -37,6 +62,13 @@ def _epsilon(text: str) -> float:
     if not 0 <= value < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 on and below 1")
     return value
+
+
+def _evals(arguments: argparse.Namespace) -> int:
+    from lib.evals import command
+
+    given = {name: value for name, value in vars(arguments).items() if name != "verb" and value is not None}
+    return command.main(command.Wanted(**given))
 
 
 def _gate(arguments: argparse.Namespace) -> int:
