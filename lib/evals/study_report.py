@@ -125,6 +125,11 @@ def _head(path: Path, language: Language) -> dict[str, Any]:
         raise ReportError(f"{path}: not the head of a run: it has no object `models`")
     if not isinstance(head.get("commit"), str):
         raise ReportError(f"{path}: commit = {shown(repr(head.get('commit')))}; it names the code that ran")
+    resumed, frozen = head.get("resumed", []), head.get("frozen_sha256")
+    if not isinstance(resumed, list) or not all(isinstance(session, dict) for session in resumed):
+        raise ReportError(f"{path}: resumed = {shown(repr(resumed))}; it is a list of sessions")
+    if frozen is not None and not isinstance(frozen, str):
+        raise ReportError(f"{path}: frozen_sha256 = {shown(repr(frozen))}; it is a text or null")
     if head.get("language", language) != language:
         raise ReportError(f"{path}: the run is in {shown(repr(head['language']))}, asked for is {language!r}")
     return head
@@ -149,7 +154,7 @@ def _manifest(
 ) -> dict[str, str]:
     asked = f"{study.seed} {file_sha256(study.path('questions.jsonl'))}"  # the seed letters the options
     prompts = sorted(f"{call.question} {call.sample} {call.prompt_sha256}" for call in calls)
-    sessions = [head, *(row for row in head.get("resumed", ()) if isinstance(row, dict))]
+    sessions = [head, *head.get("resumed", [])]
     commits = dict.fromkeys(str(row.get("commit"))[:12] for row in sessions)
     sampling = study.sampling
     return {
