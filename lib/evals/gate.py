@@ -94,6 +94,8 @@ def _notes(baseline: Report, candidate: Report, compared: Sequence[Compared]) ->
         found.append("no stratum is critical: this gate protects nothing")
     if lost := [row.name for row in compared if not row.critical and row.state == "FAIL"]:
         found.append(f"strata that are not critical dropped, too: {gate_rules.few(lost)}")
+    if doubt := [row.name for row in compared if row.critical and row.state == "UNDERPOWERED"]:
+        found.append(f"{len(doubt)} critical strata have too few labels to tell: {gate_rules.few(doubt)}")
     for report in (baseline, candidate):
         if report.extra.get("stub"):
             found.append(f"{shown(report.system)} is a STUB: its numbers say nothing about a model")
@@ -123,7 +125,9 @@ def _stratum(row: Compared) -> dict[str, Any]:
         "name": "stratum", "before_interval": "beforeInterval", "after_interval": "afterInterval",
         "p_holm": "pHolm", "labels_needed": "labelsNeeded",
     }  # fmt: skip
-    return {names.get(key, key): value for key, value in asdict(row).items() if key != "keys"} | {"keys": dict(row.keys)}
+    return {names.get(key, key): value for key, value in asdict(row).items() if key != "keys"} | {
+        "keys": dict(row.keys)
+    }
 
 
 def told(decision: Decision) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from lib.evals.report_faults import missing_versions, overall_faults, repeated, strata_faults
 from lib.evals.report_rows import Report, ReportDocument, few, share, shown, stratum_keys
-from lib.evals.strata import ALPHA, POWER, Compared, Policy
+from lib.evals.strata import ALPHA, MOST_LABELS, POWER, Compared, Policy
 
 Refusal = Callable[[Report, Report], Iterator[str]]
 Block = Callable[[Sequence[Compared], float, Policy], Iterator[str]]
@@ -117,14 +117,14 @@ def no_critical_doubt(strata: Sequence[Compared], epsilon: float, policy: Policy
     for row in strata:
         if policy == "significant" and row.critical and row.state == "UNDERPOWERED":
             yield (
-                f"underpowered: {row.name} has {row.n} labels; {needed(row)} find a drop of {epsilon:g} with "
-                f"probability {POWER:g} at alpha {ALPHA:g} over {row.m} strata"
+                f"underpowered: {row.name} has {row.n} of {needed(row)} labels that find a drop of {epsilon:g} with "
+                f"probability {POWER:g} at alpha {ALPHA:g} over {row.m} critical strata"
             )
 
 
 def needed(row: Compared) -> str:
-    """The labels needed as text; a drop of nothing, and a very small one, has no number."""
-    return "no number of labels" if row.labels_needed is None else f"{row.labels_needed} would"
+    """The labels needed as text; a very small drop has no number, and a drop of nothing none at all."""
+    return f"more than {MOST_LABELS}" if row.labels_needed is None else f"the {row.labels_needed}"
 
 
 REFUSALS: Mapping[str, Refusal] = {

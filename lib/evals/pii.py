@@ -58,7 +58,7 @@ PHONE = re.compile(
 KEY = re.compile(
     r"""(?x) \bxox[abeoprs]-[\w-]{10,} | \bgithub_pat_\w{20,} | \bglpat-[\w-]{16,} | \b[rs]k_(?:live|test)_\w{10,}
     | \bASIA[0-9A-Z]{16}\b | -----BEGIN\ [A-Z\ ]*PRIVATE\ KEY-----
-    | (?i:token|secret|password|passwd|senha)["']?\s*[:=]\s*["']?(?=[^\s"',;}]*\d)[^\s"',;}&\\]{8,}"""
+    | (?i:token|secret|password|passwd|senha)["']?\s*[:=]\s*["']?(?=[^\s"',;}]{0,80}\d)[^\s"',;}&\\]{8,}"""
 )
 
 

@@ -78,7 +78,7 @@ def strata(documents: Iterable[ReportDocument]) -> tuple[Stratum, ...]:
         Stratum(keys=keys, critical=critical, task_success=sum(part) / len(part), n=len(part))
         for (keys, critical), part in parts.items()
     ]
-    return tuple(sorted(found, key=lambda row: ([str(value) for _, value in row.keys], row.critical)))
+    return tuple(sorted(found, key=lambda row: (row.name, row.critical)))
 
 
 def stratum_keys(document: ReportDocument) -> Keys:
