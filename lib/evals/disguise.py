@@ -21,6 +21,7 @@ ROUNDS = 3  # an escape in an escape in an escape; deeper ones are not what a ru
 STROKES = str.maketrans(dict(zip("øłđħŧıð", "oldhtid", strict=True)) | {"æ": "ae", "œ": "oe", "þ": "th"})
 MARKS = {"−": "-", "·": ".", "•": ".", "。": ".", "․": ".", "⁄": "/", "∕": "/"}
 FILLERS = "\u115f\u1160\u3164\uffa0\u2800"  # letters and symbols that show nothing
+SPECIAL = re.compile(r"[^\t-\r\x1c-~]")  # all but the printable and the white space of ASCII
 INVISIBLE = {"Cf", "Cc", "Cs", "Mn", "Me"}  # format, control, half a pair, marks on the letter before
 ESCAPE = re.compile(r"""\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|x([0-9a-fA-F]{2})|([nrtfbv"'/\\]))""")
 SHORT = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "v": "\v", "b": ""}
@@ -35,11 +36,11 @@ def plain(text: str) -> str:
 
     White space stays as it is; a text of invisible characters gives an empty one.
     """
-    return "".join(_seen(character) for character in unicodedata.normalize("NFKC", text))
+    return SPECIAL.sub(lambda match: _seen(match[0]), unicodedata.normalize("NFKC", text))
 
 
 def _seen(character: str) -> str:
-    if character.isspace() or (character.isascii() and character.isprintable()):
+    if character.isspace():
         return character
     kind = unicodedata.category(character)
     if kind == "Nd":
@@ -69,7 +70,12 @@ def squash(text: str) -> str:
     >>> squash("Souza,\\n Ána-Maria")
     'souzaanamaria'
     """
-    return "".join(character for character in fold(text) if character.isalnum())
+    return squashed(fold(text))
+
+
+def squashed(folded: str) -> str:
+    """The letters and digits of a text that is folded already."""
+    return re.sub(r"[\W_]+", "", folded)
 
 
 def views(text: str) -> tuple[str, ...]:

@@ -168,8 +168,11 @@ def add(case: EvalDocument, *, note: str, path: Path | None = None) -> bool:
     before = path.read_bytes()
     scratch = path.with_suffix(".jsonl.part")
     scratch.write_bytes(before + b"\n" * (not before.endswith(b"\n")) + line.encode() + b"\n")
-    dataset.load(path=scratch)  # a file that cannot be read must not take the place of one that can
-    scratch.replace(path)
+    try:
+        dataset.load(path=scratch)  # a file that cannot be read must not take the place of one that can
+        scratch.replace(path)
+    finally:
+        scratch.unlink(missing_ok=True)
     return True
 
 
