@@ -86,8 +86,8 @@ def _text(
     tenant: str, doc_type: str, complexity: Complexity, expected: Mapping[str, str | None], split: Split, rng: Random
 ) -> str:
     plain = complexity == "simple" and rng.random() < 0.6
-    lines = [_line(name, text, expected, rng, plain=plain) for name, text in expected.items() if name != "currency"]
-    lines = [line for line in lines if line]
+    told = (_line(name, text, expected, rng, plain=plain) for name, text in expected.items() if name != "currency")
+    lines = [line for line in told if line]
     head, noise = [wording.TITLES[doc_type], f"Ref {rng.randrange(16**6):06x}"], list(wording.NOISE[doc_type])
     for line in rng.sample(noise, rng.randrange(3)):
         lines.insert(rng.randrange(len(lines) + 1), line)
