@@ -15,7 +15,7 @@ from lib.evals.values import READERS
 def test_twelve_thousand_documents_cover_every_stratum_equally_with_ids_and_texts_of_their_own():
     documents = generate.documents("dev", range(12_000))
     counts = Counter((d.tenant_id, d.doc_type, d.complexity) for d in documents)
-    assert counts == {stratum: 250 for stratum in generate.STRATA}
+    assert counts == dict.fromkeys(generate.STRATA, 250)
     assert len({d.id for d in documents}) == 12_000
     assert len({d.source_text for d in documents}) > 11_990
     assert {d.critical for d in documents if d.tenant_id == "tenant-crux"} == {True}

@@ -12,8 +12,8 @@ def add(verbs: Any) -> None:
     _add_evals(verbs)
     gate = verbs.add_parser("gate", help="may a candidate replace the baseline? two reports of the holdout")
     gate.set_defaults(verb=_gate)
-    gate.add_argument("--baseline", required=True, type=Path, metavar="FILE", help="the report of what runs today")
-    gate.add_argument("--candidate", required=True, type=Path, metavar="FILE", help="the report of what would replace it")
+    gate.add_argument("--baseline", required=True, type=Path, metavar="FILE", help="what runs today")
+    gate.add_argument("--candidate", required=True, type=Path, metavar="FILE", help="what would replace it")
     gate.add_argument("--policy", choices=["strict", "significant"], default="strict", help="default: strict")
     gate.add_argument("--epsilon", type=_epsilon, default=0.05, help="largest drop let through (default: 0.05)")
     gate.add_argument("--json", type=Path, metavar="FILE", help="write decision and strata as JSON")
@@ -31,12 +31,12 @@ def add(verbs: Any) -> None:
 
 
 def _add_evals(verbs: Any) -> None:
-    evals = verbs.add_parser("evals", help="a system on the eval documents, graded, as a report; the holdout by the gate")
+    evals = verbs.add_parser("evals", help="a system on the eval documents, graded, as a report")
     evals.set_defaults(verb=_evals)
     evals.add_argument("--system", required=True, choices=["baseline", "workflow", "stub", "runner"])
     evals.add_argument("--split", choices=["dev", "holdout"], default="dev")
     evals.add_argument("--generated", type=_number, metavar="N", help="add N seeded documents (not for the runner)")
-    evals.add_argument("--inject-regression", action="store_true", help="the STUB invents dates for the critical tenant")
+    evals.add_argument("--inject-regression", action="store_true", help="the STUB invents dates for a critical tenant")
     evals.add_argument("--out", metavar="FILE", type=Path, help="write the report as JSON")
     evals.add_argument("--manifest", metavar="FILE", type=Path, help="versions (default: data/evals/manifest.json)")
     evals.add_argument("--documents", metavar="FILE", type=Path, help="another file of dev documents")
