@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lib.evals import review
 from lib.evals import verbs as evals_verbs
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ def _parser() -> argparse.ArgumentParser:
     again.set_defaults(verb=_letters)
     again.add_argument("files", nargs="*", type=Path, metavar="FILE", help="JSON lines (default: standard input)")
     evals_verbs.add(verbs)
+    review.add(verbs)
     smoke = verbs.add_parser("smoke", help="ask the real 0.5B model a handful of questions, end to end")
     smoke.set_defaults(verb=_smoke)
     return parser

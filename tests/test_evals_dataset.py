@@ -60,7 +60,11 @@ def test_each_split_covers_tenants_types_and_complexities_and_has_the_critical_a
     assert {d.doc_type for d in documents} == set(SCHEMAS)
     assert {d.complexity for d in documents} == set(generate.COMPLEXITIES)
     assert {d.tenant_id for d in documents if d.critical} == {"tenant-crux"}
-    found = [d for d in documents if (d.tenant_id, d.doc_type, d.complexity) == ("tenant-crux", "contract-notice", "adversarial")]
+    found = [
+        d
+        for d in documents
+        if (d.tenant_id, d.doc_type, d.complexity) == ("tenant-crux", "contract-notice", "adversarial")
+    ]
     assert found and all(d.expected_fields["effectiveDate"] is None and "MEMO" in d.source_text for d in found)
 
 
@@ -114,7 +118,7 @@ def test_the_holdouts_file_is_not_read_as_a_file_of_dev_documents_under_any_path
 def test_a_copy_of_holdout_documents_is_refused_as_dev_documents(tmp_path):
     copy = tmp_path / "copy.jsonl"
     copy.write_bytes((dataset.FOLDER / "dataset-holdout.jsonl").read_bytes())
-    with pytest.raises(DatasetError, match="ids of the other split.*hd-0005"):
+    with pytest.raises(DatasetError, match=r"ids of the other split.*hd-0005"):
         dataset.load(path=copy)
 
 
@@ -133,7 +137,11 @@ def test_no_other_module_imports_the_key_or_the_generator_or_names_the_holdouts_
 def identifiers(source):
     nodes = list(ast.walk(ast.parse(source)))
     names = {alias.name for n in nodes if isinstance(n, ast.Import | ast.ImportFrom) for alias in n.names}
-    return names | {n.id for n in nodes if isinstance(n, ast.Name)} | {n.attr for n in nodes if isinstance(n, ast.Attribute)}
+    return (
+        names
+        | {n.id for n in nodes if isinstance(n, ast.Name)}
+        | {n.attr for n in nodes if isinstance(n, ast.Attribute)}
+    )
 
 
 def modules(source):
@@ -185,12 +193,22 @@ def test_a_row_that_cannot_be_used_is_refused_with_its_line_and_what_is_allowed(
 @pytest.mark.parametrize(
     "line",
     [
-        json.dumps(row(critical="yes")), json.dumps(row(complexity="odd")), json.dumps(row(expectedFields={"totalAmount": 3})),
-        json.dumps(row(sourceText=None)), json.dumps(row(extra=1)), json.dumps({"id": "t-1"}), "[]", "{", "", "null",
-        json.dumps(row(piiPolicy={"requiresRedaction": "taxId"})), json.dumps(row(sourceText="\ud800")),
-        '{"id": "t-1", "id": "t-2"}', "[" * 100_000,
+        json.dumps(row(critical="yes")),
+        json.dumps(row(complexity="odd")),
+        json.dumps(row(expectedFields={"totalAmount": 3})),
+        json.dumps(row(sourceText=None)),
+        json.dumps(row(extra=1)),
+        json.dumps({"id": "t-1"}),
+        "[]",
+        "{",
+        "",
+        "null",
+        json.dumps(row(piiPolicy={"requiresRedaction": "taxId"})),
+        json.dumps(row(sourceText="\ud800")),
+        '{"id": "t-1", "id": "t-2"}',
+        "[" * 100_000,
     ],
-)  # fmt: skip
+)
 def test_a_line_of_another_form_is_refused_with_its_place(file, line):
     with pytest.raises((RowError, DatasetError), match=r"documents\.jsonl:1"):
         dataset.load(path=file(line, row()))
@@ -225,10 +243,10 @@ def test_dumped_documents_are_read_as_they_were(file):
 
 
 def test_the_version_changes_with_every_label_and_text_and_with_nothing_else():
-    documents = dataset.load()
+    documents, version = dataset.load(), dataset.version
     other = [*documents[:-1], documents[0]]
-    assert dataset.version("dev", documents) == dataset.version("dev", dataset.load())
-    assert len({dataset.version("dev", documents), dataset.version("dev", other), dataset.version("holdout", documents)}) == 3
+    assert version("dev", documents) == version("dev", dataset.load())
+    assert len({version("dev", documents), version("dev", other), version("holdout", documents)}) == 3
 
 
 def test_the_models_sample_is_large_enough_and_has_more_of_the_critical_adversarial_documents():

@@ -38,7 +38,11 @@ def test_a_document_depends_on_seed_split_and_number_only():
 
 
 def test_adversarial_documents_hold_an_embedded_instruction_and_no_other_does():
-    openings = {text.split("{lure}")[0].strip() or text.split("{lure}")[1].strip() for texts in wording.INJECTED.values() for text in texts}
+    openings = {
+        text.split("{lure}")[0].strip() or text.split("{lure}")[1].strip()
+        for texts in wording.INJECTED.values()
+        for text in texts
+    }
     for each in generate.documents("dev", range(480)):
         holds = any(opening in each.source_text.replace("\n--- page 1 of 2 ---", "") for opening in openings)
         assert holds == (each.complexity == "adversarial"), each.source_text

@@ -52,7 +52,7 @@ def main(wanted: Wanted) -> int:
 
 def _consistent(wanted: Wanted) -> None:
     if wanted.generated is not None and wanted.system == "runner":
-        raise ValueError("--generated is for rules and STUB; the runner has its own pooled sample of generated documents")
+        raise ValueError("--generated is for rules and STUB; the runner has a pooled sample of its own")
     if wanted.record and wanted.system != "runner":
         raise ValueError(f"--record is for the runner; {wanted.system} calls no model")
     if wanted.documents and (wanted.split != "dev" or wanted.system == "runner"):

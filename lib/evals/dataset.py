@@ -177,7 +177,8 @@ def _unique(rows: Sequence[EvalDocument], path: Path) -> None:
         first[row.id] = number
         said, by = critical.setdefault(row.tenant_id, (row.critical, row.id))
         if said is not row.critical:
-            raise DatasetError(f"{path}:{number}: {row.id!r}: critical is {row.critical}, in {by!r} of the same tenant not")
+            fault = f"critical is {row.critical}, but {said} in {by!r} of the same tenant"
+            raise DatasetError(f"{path}:{number}: {row.id!r}: {fault}")
 
 
 def _once(line: str, where: str) -> str:

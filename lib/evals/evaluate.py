@@ -102,8 +102,13 @@ def report_of(
 
 
 def report_for(
-    name: str, documents: Sequence[EvalDocument], *, split: Split, manifest_path: Path = manifest.PATH,
-    inject_regression: bool = False, run: str = runner.RUN,
+    name: str,
+    documents: Sequence[EvalDocument],
+    *,
+    split: Split,
+    manifest_path: Path = manifest.PATH,
+    inject_regression: bool = False,
+    run: str = runner.RUN,
 ) -> tuple[report.Report, Graded]:
     """A system's report on documents and the grades behind it; the manifest is read before anything is asked.
 

@@ -190,11 +190,15 @@ def holdout_report(
     system: str,
     *,
     generated: int = 0,
+    pooled: bool = False,
     inject_regression: bool = False,
     manifest_path: Path | None = None,
     run: str | None = None,
 ) -> Report:
     """A system's report on the holdout; the system sees the documents, its author the report.
+
+    The runner is always reported on the pooled sample; `pooled` reports another system on it, so that
+    the two can be compared.
 
     Raises:
         ValueError: an unknown system, an incomplete manifest; FileNotFoundError: no recorded run.
@@ -203,6 +207,6 @@ def holdout_report(
 
     options: dict[str, Any] = {"manifest_path": manifest_path} if manifest_path else {}
     options |= {"run": run} if run else {}
-    documents = open_holdout_for(system, generated=generated, pooled=system == "runner")
+    documents = open_holdout_for(system, generated=generated, pooled=pooled or system == "runner")
     made, _ = evaluate.report_for(system, documents, split="holdout", inject_regression=inject_regression, **options)
     return made

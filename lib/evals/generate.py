@@ -137,5 +137,3 @@ def _pages(lines: list[str], rng: Random) -> list[str]:
     if colon and rng.random() < 0.5:
         before[-1], after = f"{label}:", [rest, *after]
     return [*before, "--- page 1 of 2 ---", *after, "--- page 2 of 2 ---"]
-
-

@@ -8,7 +8,7 @@ against the holdout cannot happen by accident: whoever wants to must change that
 from dataclasses import dataclass
 
 
-class HoldoutClosed(Exception):
+class HoldoutClosed(RuntimeError):
     """Something other than the gate tried to read the holdout."""
 
 

@@ -61,21 +61,27 @@ def check(data: Any, *, where: str) -> dict[str, str]:
 
 
 def complete(
-    base: Mapping[str, str], *, split: Split, documents: Sequence[EvalDocument], code: Sequence[str],
-    identifier: str, prompted: bool,
+    base: Mapping[str, str],
+    *,
+    split: Split,
+    documents: Sequence[EvalDocument],
+    code: Sequence[str],
+    identifier: str,
+    prompted: bool,
 ) -> dict[str, str]:
     """The manifest of one report.
 
     `code` are the modules of `lib/evals` that are the system, `identifier` is its model or what stands
     in the place of one; `prompted` is whether a model was asked with the prompt of `lib/evals/prompt.py`.
     """
+    fields = json.dumps({doc_type: dict(known) for doc_type, known in SCHEMAS.items()})
     asked = [prompt.SYSTEM, prompt.ASKED, prompt.DOCUMENT, *prompt.HINTS.values()]
     return {
         "datasetVersion": f"{base['datasetVersion']}+{dataset.version(split, documents)}",
         "codeVersion": f"{base['codeVersion']}+{_files(code)}",
         "promptVersion": f"{base['promptVersion']}+{_hash(*asked)}" if prompted else "none (no prompt)",
         "modelIdentifier": identifier,
-        "toolSchemaVersion": f"{base['toolSchemaVersion']}+{_hash(json.dumps({n: dict(f) for n, f in SCHEMAS.items()}))}",
+        "toolSchemaVersion": f"{base['toolSchemaVersion']}+{_hash(fields)}",
         "policyVersion": f"{base['policyVersion']}+{_files(_needed('policy'))}",
         "graderVersion": f"{base['graderVersion']}+{_files(('graders',))}",
     }

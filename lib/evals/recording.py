@@ -42,8 +42,12 @@ def recorded(run: str = runner.RUN) -> Recorded:
 
 
 def record_run(
-    documents: Sequence[EvalDocument], *, run: str = runner.RUN, model: config.Model = runner.MODEL,
-    opener: Callable[..., models.Model] = models.open_model, progress: runner.Progress = lambda call: None,
+    documents: Sequence[EvalDocument],
+    *,
+    run: str = runner.RUN,
+    model: config.Model = runner.MODEL,
+    opener: Callable[..., models.Model] = models.open_model,
+    progress: runner.Progress = lambda call: None,
 ) -> int:
     """Ask about every document that the run lacks; returns how many have no reply still.
 
@@ -53,7 +57,10 @@ def record_run(
         LedgerError: another process writes this run.
     """
     folder = runner.folder(run)
-    with opener(model, needed_tokens=runner.most_tokens(documents)) as opened, runner.Recorder(folder / "calls.jsonl", opened, run=run) as recorder:
+    with (
+        opener(model, needed_tokens=runner.most_tokens(documents)) as opened,
+        runner.Recorder(folder / "calls.jsonl", opened, run=run) as recorder,
+    ):
         _write_head(folder / "run.json", _made(run, model, opened))
         return recorder.record(documents, progress=progress)
 

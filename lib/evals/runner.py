@@ -164,7 +164,9 @@ class Replay:
         cost_usd = self._prices.cost_usd(
             call, priced_as=self._model.priced_as, on=datetime.date.fromisoformat(call.started_at[:10]), nominal=True
         )
-        made = Extraction(document=document.id, system="runner", fields=None, latency_s=call.latency_s, cost_usd=cost_usd)
+        made = Extraction(
+            document=document.id, system="runner", fields=None, latency_s=call.latency_s, cost_usd=cost_usd
+        )
         if not call.done:
             assert call.error is not None
             return dataclasses.replace(made, available=False, error=call.error.kind)

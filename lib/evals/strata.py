@@ -5,8 +5,9 @@ baseline succeeded and the candidate did not, *gained* the other way round; the 
 (lost - gained) / n, a fraction, so that a drop of exactly epsilon is one.
 
 Test: McNemar's exact one, one-sided for "the candidate is worse" (`lib/evals/power.py`). It asks whether
-there is a drop at all; the size is compared with epsilon by itself. Over the critical strata p is corrected by Holm (Scand. J. Statist. 6 (1979), 65-70); the other
-strata, which decide nothing, are a family of their own.
+there is a drop at all; the size is compared with epsilon by itself. Over the critical strata p is
+corrected by Holm (Scand. J. Statist. 6 (1979), 65-70); the other strata, which decide nothing, are a
+family of their own.
 
 Labels needed (`lib/evals/power.py`): the fewest documents of which this very test finds a drop of epsilon
 with probability 0.8, at alpha divided by the size of the family (Holm's first step). The probability that

@@ -20,8 +20,10 @@ SYSTEM = "STUB_MODEL v1"
 IDENTIFIER = "STUB_MODEL v1 (deterministic synthetic function: no model was called, no key was used)"
 SEED = 20261109
 COST_USD = 0.0043  # per document; the reference's scenario figure
-INVENTED: dict[Kind, str] = {"date": "2099-01-01", "tax_id": "000.000.000-00", "name": "Unnamed Holdings", "code": "X-10",
-                             "amount": "1.00", "currency": "USD", "notice_type": "renewal"}  # fmt: skip
+INVENTED: dict[Kind, str] = {
+    "date": "2099-01-01", "tax_id": "000.000.000-00", "name": "Unnamed Holdings", "code": "X-10", "amount": "1.00",
+    "currency": "USD", "notice_type": "renewal",
+}  # fmt: skip
 
 
 def stub(document: EvalDocument, *, inject_regression: bool = False) -> Extraction:

