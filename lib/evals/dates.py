@@ -10,65 +10,56 @@ from __future__ import annotations
 
 import contextlib
 import re
+from collections.abc import Iterable
 from datetime import date
 
 from lib.evals import disguise
 
 NAMES = (
-    "january jan janeiro", "february feb fevereiro fev", "march mar marco", "april apr abril abr", "may maio mai",
+    "january jan janeiro", "february feb fevereiro fev", "march mar marco março", "april apr abril abr", "may maio mai",
     "june jun junho", "july jul julho", "august aug agosto ago", "september sep sept setembro set",
     "october oct outubro out", "november nov novembro", "december dec dezembro dez",
 )  # fmt: skip
 MONTHS = {name: number for number, names in enumerate(NAMES, start=1) for name in names.split()}
-_MONTH = "|".join(sorted([*MONTHS, "março"], key=len, reverse=True))
+_NAME = "(" + "|".join(sorted(MONTHS, key=len, reverse=True)) + ")"
 _GAP = r"\s{0,3}[-/. ]\s{0,3}"
-_DAY = r"\d{1,2}(?:st|nd|rd|th|o|º|ª)?"
-_SO = r"\s{0,3}(?:de\b|of\b|[-/.,])?\s{0,3}"
-FORMS = (
-    rf"\d{{4}}{_GAP}\d{{1,2}}{_GAP}\d{{1,2}}",
-    rf"\d{{1,2}}{_GAP}\d{{1,2}}{_GAP}(?:\d{{4}}|\d{{2}})",
-    rf"{_DAY}{_SO}(?:{_MONTH})\b{_SO}(?:\d{{4}}|\d{{2}})",
-    rf"\b(?:{_MONTH})\.?\s{{0,3}}[-/.]?\s{{0,3}}{_DAY}{_SO}(?:\d{{4}}|\d{{2}})",
-    rf"\d{{4}}{_SO}(?:{_MONTH})\b{_SO}\d{{1,2}}",
-    r"\d{8}",
+_MARK = r"\s{0,3}(?:de\b|of\b|[-/.,])?\s{0,3}"  # between a name and a number: may be nothing
+_APART = r"(?:\s{0,3}(?:de\b|of\b|[-/.,])\s{0,3}|\s{1,3})"  # between two numbers: something
+_DAY = r"(\d{1,2})(?:st|nd|rd|th|o|º|ª)?"
+_YEAR = r"(\d{4}|\d{2})"
+# Form, and in which order its three parts may be (year, month, day).
+FORMS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    (rf"(\d{{4}}){_GAP}(\d{{1,2}}){_GAP}(\d{{1,2}})", ("ymd",)),
+    (rf"(\d{{1,2}}){_GAP}(\d{{1,2}}){_GAP}{_YEAR}", ("dmy", "mdy")),
+    (rf"{_DAY}{_MARK}{_NAME}\.?{_MARK}{_YEAR}", ("dmy",)),
+    (rf"(?<![^\W\d_]){_NAME}\.?{_MARK}{_DAY}{_APART}{_YEAR}", ("mdy",)),
+    (rf"(\d{{4}}){_MARK}{_NAME}\.?{_MARK}(\d{{1,2}})", ("ymd",)),
+    (r"(\d{4})(\d{2})(\d{2})", ("ymd",)),
+    (r"(\d{2})(\d{2})(\d{4})", ("dmy", "mdy")),
 )
-DATE = "|".join(rf"(?<!\d){form}(?!\d)" for form in FORMS)
-_DATES = re.compile(rf"(?=({DATE}))")
-_PARTS = re.compile(rf"\d+|{_MONTH}")
+DATE = "|".join(rf"(?<!\d){form}(?!\d)" for form, _ in FORMS)  # its groups are nobody's business
+_PATTERNS = tuple((re.compile(rf"(?<!\d)(?={form}(?!\d))"), orders) for form, orders in FORMS)
 
 
 def readings(text: str) -> set[date]:
     """Every day that a date in this text may mean; none where there is no date."""
-    found: set[date] = set()
-    for match in _DATES.finditer(disguise.fold(text)):
-        found |= _meant(_PARTS.findall(match[1]))
-    return found
+    folded = disguise.fold(text)
+    return {day for pattern, orders in _PATTERNS for match in pattern.finditer(folded) for day in _meant(match, orders)}
 
 
 def whole(text: str) -> set[date]:
     """The readings of a text that is a date and nothing else."""
     folded = disguise.fold(text).strip()
-    return _meant(_PARTS.findall(folded)) if re.fullmatch(DATE, folded) else set()
+    matches = ((re.fullmatch(form, folded), orders) for form, orders in FORMS)
+    return {day for match, orders in matches if match for day in _meant(match, orders)}
 
 
-def _meant(parts: list[str]) -> set[date]:
-    if len(parts) == 1:  # eight digits
-        (one,) = parts
-        cuts = [(one[:4], one[4:6], one[6:]), (one[4:], one[2:4], one[:2]), (one[4:], one[:2], one[2:4])]
-    else:
-        a, b, c = parts
-        named = [part for part in parts if part in MONTHS]
-        if named:
-            cuts = [
-                (x, named[0], y) for x, y in ((a, b), (b, a), (a, c), (c, a), (b, c), (c, b)) if named[0] not in (x, y)
-            ]
-        elif len(a) == 4:
-            cuts = [(a, b, c), (a, c, b)]
-        else:
-            cuts = [(c, b, a), (c, a, b)]
+def _meant(match: re.Match[str], orders: Iterable[str]) -> set[date]:
     found = set()
-    for year, month, day in cuts:
-        for century in (0,) if len(year) == 4 else (1900, 2000):
+    for order in orders:
+        part = dict(zip(order, match.groups(), strict=True))
+        for century in (0,) if len(part["y"]) == 4 else (1900, 2000):
             with contextlib.suppress(ValueError):  # not a reading: a 13th month, a 31st of June
-                found.add(date(century + int(year), MONTHS.get(month) or int(month), int(day)))
+                month = MONTHS.get(part["m"]) or int(part["m"])
+                found.add(date(century + int(part["y"]), month, int(part["d"])))
     return found
