@@ -16,7 +16,9 @@ ASTER = ("tenant-aster", "invoice", "simple")
 KEYS = ("tenantId", "docType", "complexity")
 
 
-def documents(strata: dict[tuple[str, ...], tuple[bool, str]], *, names: tuple[str, ...] = KEYS) -> list[ReportDocument]:
+def documents(
+    strata: dict[tuple[str, ...], tuple[bool, str]], *, names: tuple[str, ...] = KEYS
+) -> list[ReportDocument]:
     """Documents by stratum: (critical, a letter a document, "+" for a success and "-" for a failure)."""
     return [
         ReportDocument(

@@ -82,7 +82,8 @@ def test_a_judge_without_a_whole_calibration_fails_the_fourth_point(judge, says)
 
 
 @pytest.mark.parametrize(
-    "judge", [None, {"calibration": CALIBRATION}, {"calibration": CALIBRATION | {"cohensKappa": None, "reason": "one class"}}]
+    "judge",
+    [None, {"calibration": CALIBRATION}, {"calibration": CALIBRATION | {"cohensKappa": None, "reason": "one class"}}],
 )  # fmt: skip
 def test_no_judge_or_a_calibrated_one_passes(judge):
     assert failing(sound(judge=judge)) == {}

@@ -258,7 +258,9 @@ def test_the_gate_knows_no_document_type_and_takes_the_strata_of_a_study():
     where = {("conflict", "silent", "releases", "en"): (True, "++"), ("common", "none", "code", "en"): (False, "+-")}
     fallen = where | {("conflict", "silent", "releases", "en"): (True, "+-")}
     before, after = (
-        report.build(system="A5", split="holdout", manifest=reports.MANIFEST, documents=reports.documents(w, names=keys))
+        report.build(
+            system="A5", split="holdout", manifest=reports.MANIFEST, documents=reports.documents(w, names=keys)
+        )
         for w in (where, fallen)
     )
     assert "conflict|silent|releases|en" in gate.decide(before, after).reasons[0]
@@ -318,15 +320,16 @@ def test_the_decision_as_json_says_what_was_decided_on_which_numbers(tmp_path):
     assert crux["state"] == "FAIL" and crux["pHolm"] == 1 / 128 and crux["keys"]["tenantId"] == "tenant-crux"
 
 
+WHOLE = json.dumps(reports.plain(AFTER)).encode()
 DAMAGED = {
     "nothing": b"",
-    "a cut file": json.dumps(reports.plain(AFTER)).encode()[:-9],
+    "a cut file": WHOLE[:-9],
     "no UTF-8": b"\xff\xfe{}",
-    "NaN": json.dumps(reports.plain(AFTER)).encode().replace(b"0.75", b"NaN"),
-    "a key twice": json.dumps(reports.plain(AFTER)).encode().replace(b'"critical": true', b'"critical":false,"critical":true'),
+    "NaN": WHOLE.replace(b"0.75", b"NaN"),
+    "a key twice": WHOLE.replace(b'"critical": true', b'"critical":false,"critical":true'),
     "deep": b"[" * 50_000 + b"]" * 50_000,
-    "a success as a number": json.dumps(reports.plain(AFTER)).encode().replace(b'"taskSuccess": true', b'"taskSuccess": 1'),
-    "a huge number": json.dumps(reports.plain(AFTER)).encode().replace(b'"n": 8', b'"n": ' + b"8" * 6000),
+    "a success as a number": WHOLE.replace(b'"taskSuccess": true', b'"taskSuccess": 1'),
+    "a huge number": WHOLE.replace(b'"n": 8', b'"n": ' + b"8" * 6000),
     "a list": b"[]",
 }  # fmt: skip
 

@@ -31,7 +31,8 @@ def test_strata_and_overall_are_counted_from_the_documents_by_hand():
 
 def test_documents_of_one_name_but_different_criticality_are_two_strata():
     both = [
-        ReportDocument(id=str(i), keys={"block": "x"}, critical=i > 0, task_success=i == 1, reason="r") for i in range(3)
+        ReportDocument(id=str(i), keys={"block": "x"}, critical=i > 0, task_success=i == 1, reason="r")
+        for i in range(3)
     ]
     rows = report.strata(both)
     assert [(row.label, row.task_success, row.n) for row in rows] == [("x", 0.0, 1), ("x (critical)", 0.5, 2)]
@@ -110,16 +111,28 @@ DAMAGED = {
     "a document that is null": (change("documents.1", None), "documents[1] = None; allowed is a JSON object"),
     "a document without id": (change("documents.1.id", ...), "documents[1]: missing id"),
     "an id that is a number": (change("documents.1.id", 7), "documents[1].id = 7; allowed is a text"),
-    "a success that is a number": (change("documents.0.taskSuccess", 1), "documents[0].taskSuccess = 1; allowed is true"),
+    "a success that is a number": (
+        change("documents.0.taskSuccess", 1),
+        "documents[0].taskSuccess = 1; allowed is true",
+    ),
     "a success that is a word": (change("documents.0.taskSuccess", "true"), "taskSuccess = 'true'; allowed is true"),
     "critical that is a number": (change("documents.0.critical", 1), "documents[0].critical = 1; allowed is true"),
     "a reason that is a number": (change("documents.0.reason", 0), "documents[0].reason = 0; allowed is a text"),
     "a key that is a number": (change("documents.0.tenantId", 3), "documents[0].tenantId = 3; allowed is a text or"),
     "a key that is a list": (change("documents.0.tenantId", []), "documents[0].tenantId = []"),
-    "a document with a key less": (change("documents.2.docType", ...), "documents[2] has the stratum keys complexity, t"),
-    "a document with a key more": (change("documents.2.latency", "1"), "documents[2] has the stratum keys complexity, d"),
+    "a document with a key less": (
+        change("documents.2.docType", ...),
+        "documents[2] has the stratum keys complexity, t",
+    ),
+    "a document with a key more": (
+        change("documents.2.latency", "1"),
+        "documents[2] has the stratum keys complexity, d",
+    ),
     "a coarser stratum": (change("strata.0.docType", ...), "strata[0] has the stratum keys complexity, tenantId"),
-    "a document twice": (change("documents.1.id", "tenant-crux-contract-notice-adversarial-0"), "more than once: tenant"),
+    "a document twice": (
+        change("documents.1.id", "tenant-crux-contract-notice-adversarial-0"),
+        "more than once: tenant",
+    ),
     "a success that was turned": (change("documents.2.taskSuccess", True), "but its documents give 1 of 3"),
     "a stratum missing": (change("strata.1", ...), "stratum tenant-crux|contract-notice|adversarial (critical) of 3"),
     "strata missing": (change("strata", []), "is missing"),
@@ -128,12 +141,18 @@ DAMAGED = {
     "a stratum with another n": (change("strata.0.n", 3), "taskSuccess is 0.5 of 3, but its documents give 0.5 of 2"),
     "a stratum that is not critical any more": (change("strata.1.critical", False), "adversarial has no document"),
     "a share that is a boolean": (change("strata.0.taskSuccess", True), "strata[0].taskSuccess = True; allowed is a n"),
-    "a share above 1": (change("strata.0.taskSuccess", 1.01), "strata[0].taskSuccess = 1.01; allowed is a number from 0"),
+    "a share above 1": (
+        change("strata.0.taskSuccess", 1.01),
+        "strata[0].taskSuccess = 1.01; allowed is a number from 0",
+    ),
     "a share below 0": (change("overall.taskSuccess", -0.1), "overall.taskSuccess = -0.1; allowed is a number from 0"),
     "a share that is a text": (change("overall.taskSuccess", "0.6"), "overall.taskSuccess = '0.6'"),
     "an n that is a boolean": (change("strata.0.n", True), "strata[0].n = True; allowed is a whole number"),
     "an n that is a float": (change("overall.n", 5.0), "overall.n = 5.0; allowed is a whole number from 0 on"),
-    "another overall": (change("overall.taskSuccess", 0.7), "overall: taskSuccess is 0.7 of 5, but the documents give 0.6"),
+    "another overall": (
+        change("overall.taskSuccess", 0.7),
+        "overall: taskSuccess is 0.7 of 5, but the documents give 0.6",
+    ),
     "another overall n": (change("overall.n", 6), "overall: taskSuccess is 0.6 of 6"),
     "overall with more": (change("overall.f1", 0.6), "overall: unknown key f1; allowed: taskSuccess, n"),
     "available above 1": (change("available", {"rate": 1.5, "n": 5}), "available.rate = 1.5"),

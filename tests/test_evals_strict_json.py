@@ -33,7 +33,7 @@ BAD = {
 @pytest.mark.parametrize("name", BAD)
 def test_each_kind_of_damage_is_named_with_the_file(name):
     data, says = BAD[name]
-    with pytest.raises(JsonError, match="x.json") as fault:
+    with pytest.raises(JsonError, match=r"x\.json") as fault:
         strict_json.loads(data, where="x.json")
     assert says in str(fault.value) and "\n" not in str(fault.value)
     assert len(str(fault.value)) < 300

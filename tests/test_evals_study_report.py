@@ -75,7 +75,9 @@ def built(folder, arm="A0", **options):
 
 def test_each_question_is_a_document_in_its_block_stratum_origin_and_language(folder):
     rows = {row.id: row for row in built(folder).documents}
-    assert {id_: (tuple(row.keys.values()), row.critical, row.task_success, row.reason) for id_, row in rows.items()} == {
+    assert {
+        id_: (tuple(row.keys.values()), row.critical, row.task_success, row.reason) for id_, row in rows.items()
+    } == {
         "q000": (("common", "none", "docs", "en"), False, True, "ok"),
         "q001": (("common", "none", "code+docs", "en"), False, False, "vote_other"),
         "q002": (("conflict", "silent", "code", "en"), True, True, "ok"),
@@ -180,7 +182,7 @@ def test_an_arm_with_one_missing_call_is_refused(folder):
 def test_a_run_without_a_sound_head_has_no_versions_and_no_report(folder, text, says):
     path = folder / "runs/main-en/run.json"
     path.unlink() if text is None else path.write_text(text)
-    with pytest.raises(ValueError, match="run.json") as fault:
+    with pytest.raises(ValueError, match=r"run\.json") as fault:
         built(folder)
     assert says in str(fault.value)
 
@@ -192,14 +194,14 @@ def test_a_sealed_ledger_that_was_changed_is_refused(folder):
     assert built(folder).n == 5
     path = folder / "runs/main-en/calls.jsonl"
     path.write_text(path.read_text().replace('"latency_s":2.0', '"latency_s":1.0', 1))
-    with pytest.raises(ReportError, match="calls.jsonl has changed since it was sealed"):
+    with pytest.raises(ReportError, match=r"calls\.jsonl has changed since it was sealed"):
         built(folder)
 
 
 def test_evidence_in_no_document_of_the_lake_is_refused(folder):
     path = folder / "by-hand.selection.tsv"
     path.write_text(path.read_text().replace("guide.md", "other.md"))
-    with pytest.raises(ReportError, match="no document guide.md, the evidence of a question"):
+    with pytest.raises(ReportError, match=r"no document guide\.md, the evidence of a question"):
         built(folder)
 
 

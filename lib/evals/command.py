@@ -26,6 +26,7 @@ class Wanted:
     system: str
     split: str = "dev"
     generated: int | None = None
+    pooled: bool = False  # the runner's sample; the runner has no other
     inject_regression: bool = False
     out: Path | None = None
     manifest: Path = manifest.PATH
@@ -53,6 +54,8 @@ def main(wanted: Wanted) -> int:
 def _consistent(wanted: Wanted) -> None:
     if wanted.generated is not None and wanted.system == "runner":
         raise ValueError("--generated is for rules and STUB; the runner has a pooled sample of its own")
+    if wanted.pooled and (wanted.generated is not None or wanted.documents):
+        raise ValueError("--pooled is a sample of its own: without --generated and --documents")
     if wanted.record and wanted.system != "runner":
         raise ValueError(f"--record is for the runner; {wanted.system} calls no model")
     if wanted.documents and (wanted.split != "dev" or wanted.system == "runner"):
@@ -66,10 +69,10 @@ def _report(wanted: Wanted) -> report.Report:
         from lib.evals import gate
 
         return gate.holdout_report(
-            wanted.system, generated=wanted.generated or 0, inject_regression=wanted.inject_regression,
-            manifest_path=wanted.manifest, run=wanted.run,
+            wanted.system, generated=wanted.generated or 0, pooled=wanted.pooled,
+            inject_regression=wanted.inject_regression, manifest_path=wanted.manifest, run=wanted.run,
         )  # fmt: skip
-    if wanted.system == "runner":
+    if wanted.system == "runner" or wanted.pooled:
         documents = dataset.pooled()
     else:
         documents = dataset.load(wanted.split, path=wanted.documents, generated=wanted.generated or 0)

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from lib.evals import gate_rules, report_form, strata, strict_json
 from lib.evals.holdout_key import HoldoutKey
+from lib.evals.power import ALPHA, MOST_LABELS, POWER
 from lib.evals.report_rows import Report, share, shown
-from lib.evals.strata import ALPHA, EPSILON, POWER, Compared, Policy
+from lib.evals.strata import EPSILON, Compared, Policy
 
 if TYPE_CHECKING:
     from lib.evals.rows import EvalDocument
@@ -123,7 +124,7 @@ def to_json(decision: Decision) -> dict[str, Any]:
 def _stratum(row: Compared) -> dict[str, Any]:
     names = {
         "name": "stratum", "before_interval": "beforeInterval", "after_interval": "afterInterval",
-        "p_holm": "pHolm", "labels_needed": "labelsNeeded",
+        "p_holm": "pHolm", "p_better_holm": "pBetterHolm", "labels_needed": "labelsNeeded",
     }  # fmt: skip
     return {names.get(key, key): value for key, value in asdict(row).items() if key != "keys"} | {
         "keys": dict(row.keys)
@@ -149,7 +150,7 @@ def _table(rows: Sequence[Compared]) -> list[str]:
     head = ("stratum", "n", "before", "after", "drop", "p", "p Holm", "labels needed", "state")
     cells = [head]
     for row in sorted(rows, key=lambda row: not row.critical):
-        needed = "-" if row.labels_needed is None else str(row.labels_needed)
+        needed = "" if row.state == "PASS" else str(row.labels_needed or f"> {MOST_LABELS}")
         cells.append((
             row.name + (" (critical)" if row.critical else ""), str(row.n), share(row.before), share(row.after),
             f"{row.drop:+.4f}", f"{row.p:.2g}", f"{row.p_holm:.2g}", needed, row.state,
@@ -189,11 +190,15 @@ def holdout_report(
     system: str,
     *,
     generated: int = 0,
+    pooled: bool = False,
     inject_regression: bool = False,
     manifest_path: Path | None = None,
     run: str | None = None,
 ) -> Report:
     """A system's report on the holdout; the system sees the documents, its author the report.
+
+    The runner is always reported on the pooled sample; `pooled` reports another system on it, so that
+    the two can be compared.
 
     Raises:
         ValueError: an unknown system, an incomplete manifest; FileNotFoundError: no recorded run.
@@ -202,6 +207,6 @@ def holdout_report(
 
     options: dict[str, Any] = {"manifest_path": manifest_path} if manifest_path else {}
     options |= {"run": run} if run else {}
-    documents = open_holdout_for(system, generated=generated, pooled=system == "runner")
+    documents = open_holdout_for(system, generated=generated, pooled=pooled or system == "runner")
     made, _ = evaluate.report_for(system, documents, split="holdout", inject_regression=inject_regression, **options)
     return made

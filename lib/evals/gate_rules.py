@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from lib.evals.power import ALPHA, MOST_LABELS, POWER
 from lib.evals.report_faults import missing_versions, overall_faults, repeated, strata_faults
 from lib.evals.report_rows import Report, ReportDocument, few, share, shown, stratum_keys
-from lib.evals.strata import ALPHA, MOST_LABELS, POWER, Compared, Policy
+from lib.evals.strata import Compared, Policy
 
 Refusal = Callable[[Report, Report], Iterator[str]]
 Block = Callable[[Sequence[Compared], float, Policy], Iterator[str]]

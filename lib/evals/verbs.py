@@ -36,6 +36,9 @@ def _add_evals(verbs: Any) -> None:
     evals.add_argument("--system", required=True, choices=["baseline", "workflow", "stub", "runner"])
     evals.add_argument("--split", choices=["dev", "holdout"], default="dev")
     evals.add_argument("--generated", type=_number, metavar="N", help="add N seeded documents (not for the runner)")
+    evals.add_argument(
+        "--pooled", action="store_true", help="the sample that the runner is asked about, to compare with it"
+    )
     evals.add_argument("--inject-regression", action="store_true", help="the STUB invents dates: the gate must fail")
     evals.add_argument("--out", metavar="FILE", type=Path, help="write the report as JSON")
     evals.add_argument("--manifest", metavar="FILE", type=Path, help="versions (default: data/evals/manifest.json)")
