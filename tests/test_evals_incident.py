@@ -96,7 +96,8 @@ def test_an_incident_of_the_holdout_brings_a_generated_case_of_the_same_kind_and
 
 @pytest.mark.parametrize("split", ["dev", "holdout"])
 def test_generated_documents_are_found_again(folder, split, capsys):
-    path = trace(folder / "t.jsonl", generate.documents(split, range(48)))
+    documents = dataset.load(generated=48) if split == "dev" else gate.open_holdout_for("a test", generated=48)
+    path = trace(folder / "t.jsonl", [each for each in documents if each.id.startswith("gen-")])
     failed = [each for each in spans.read(path) if each.failed]
     assert failed and all(each.document.startswith(f"gen-{split}-") for each in failed)
     assert run(path, "--span", failed[0].id, "--dry-run") == 0
@@ -289,3 +290,18 @@ def test_a_holdout_document_of_a_kind_that_cannot_be_generated_asks_for_a_hand_w
     span = Span("1" * 16, "r", "workflow", "hd-x", "0" * 64, "field_mismatch_x", "0" * 64, "m", ())
     with pytest.raises(incident.IncidentError, match="write a case by hand"):
         incident.case_for(stranger, span)
+
+
+# --- the command line, end to end
+
+
+def test_the_spans_that_the_verb_evals_writes_lead_to_a_case(folder, capsys):
+    path, again = folder / "t.jsonl", folder / "again.jsonl"
+    for file in (path, again):
+        options = ["--system", "stub", "--split", "holdout", "--inject-regression", "--traces", str(file)]
+        assert cli.main(["evals", *options]) == 0
+    assert path.read_bytes() == again.read_bytes()
+    capsys.readouterr()
+    assert run(path, "--document", "hd-0005") == 1
+    assert "stub-holdout" in capsys.readouterr().out
+    assert len(dev(folder)) == 17

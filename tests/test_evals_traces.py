@@ -87,7 +87,7 @@ def test_a_models_call_has_the_names_of_the_genai_conventions(tmp_path):
     assert told["gen_ai.request.model"] == told["gen_ai.response.model"] == "tiny-q4"
     assert told["gen_ai.usage.input_tokens"] == 100 and told["gen_ai.usage.cache_read.input_tokens"] == 10
     assert told["gen_ai.usage.output_tokens"] == 7 and told["minilake.call.attempt"] == 2
-    assert (span["start_time"], span["end_time"]) == ("2026-12-01T00:00:00.000000Z", "2026-12-01T00:00:00.250000Z")
+    assert (span["start_time"], span["end_time"]) == ("2026-12-01T10:00:00.500000Z", "2026-12-01T10:00:00.750000Z")
 
 
 def test_every_attribute_is_of_the_conventions_or_our_own(tmp_path):

@@ -110,7 +110,7 @@ def _system(span: Span) -> evaluate.System:
         return evaluate.system("stub", inject_regression="regression injected" in span.model)
     if span.system not in evaluate.NAMES:
         raise IncidentError(f"span {span.id}: system {span.system!r}; known are {', '.join(evaluate.NAMES)}")
-    return evaluate.system(span.system, **({"run": span.run} if span.system == "runner" else {}))
+    return evaluate.system(span.system, run=span.run) if span.system == "runner" else evaluate.system(span.system)
 
 
 def compare(document: EvalDocument, extraction: Extraction, grade: Grade) -> tuple[Compared, ...]:
