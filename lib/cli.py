@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lib import bounds
+from lib.evals import review
+from lib.evals import verbs as evals_verbs
 
 if TYPE_CHECKING:
     from lib import config
@@ -90,6 +92,8 @@ def _parser() -> argparse.ArgumentParser:
     again.set_defaults(verb=_letters)
     again.add_argument("files", nargs="*", type=Path, metavar="FILE", help="JSON lines (default: standard input)")
     bounds.add(verbs)
+    evals_verbs.add(verbs)
+    review.add(verbs)
     smoke = verbs.add_parser("smoke", help="ask the real 0.5B model a handful of questions, end to end")
     smoke.set_defaults(verb=_smoke)
     return parser

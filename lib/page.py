@@ -60,11 +60,15 @@ def text(value: Any) -> str:
     return decimal(value, DIGITS) if isinstance(value, float) else str(value)
 
 
-def figure(drawn: Figure, study: Study, name: str, *, alt: str) -> None:
-    """Write a figure as SVG and PNG to figures/<study>/ and show it; `alt` is for those who cannot see it."""
+def figure(drawn: Figure, study: Study | str, name: str, *, alt: str) -> None:
+    """Write a figure as SVG and PNG to figures/<study>/ and show it; `alt` is for those who cannot see it.
+
+    `study` is a study, or the name of a folder where there is none, such as "evals".
+    """
     from IPython.display import Image, display
 
     from lib.figure_style import save
 
-    path = save(drawn, paths.FIGURES / study.folder.name, name)
+    folder = study if isinstance(study, str) else study.folder.name
+    path = save(drawn, paths.FIGURES / folder, name)
     display(Image(data=path.read_bytes(), format="png", width=800, alt=alt))

@@ -121,9 +121,9 @@ def _head(
         "study": study.study,
         "language": material.language,
         "frozen_sha256": frozen_sha256,
-        "commit": _commit(),
+        "commit": commit(),
         "started_at": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
-        "machine": {"cpu": _cpu(), "cores": os.cpu_count(), "system": platform.system()},
+        "machine": {"cpu": cpu(), "cores": os.cpu_count(), "system": platform.system()},
         "models": {
             role: {"provider": study.models[role].provider, "model": study.models[role].model}
             | ({} if isinstance(model, models.NotAvailable) else model.details)
@@ -166,7 +166,7 @@ def frozen_sha256(study: config.Study) -> str | None:
     return sha256(path.read_text(encoding="utf-8")) if path.exists() else None
 
 
-def _commit() -> str | None:
+def commit() -> str | None:
     try:
         found = subprocess.run(
             ["git", "rev-parse", "HEAD"], cwd=paths.ROOT, capture_output=True, text=True, check=True
@@ -176,7 +176,7 @@ def _commit() -> str | None:
     return found.stdout.strip()
 
 
-def _cpu() -> str:
+def cpu() -> str:
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):

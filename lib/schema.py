@@ -20,7 +20,7 @@ Block = Literal["common", "conflict", "unanswerable"]
 Letter = Literal["A", "B", "C", "D"]
 Status = Literal["current", "superseded", "context"]
 OptionRole = Literal["answer", "superseded", "distractor"]
-CallRole = Literal["answer", "rerank", "generator", "evaluator", "judge", "sql", "draft"]
+CallRole = Literal["answer", "rerank", "generator", "evaluator", "judge", "sql", "draft", "extract"]
 CallClass = Literal["letter", "unparseable", "score", "text", "gate"]
 
 

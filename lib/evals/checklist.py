@@ -1,0 +1,164 @@
+"""The six points to check before a number of an eval is trusted, on any report.
+
+Source: the reference's checklist (shared/reference/evals-and-gate, "Checklist antes de confiar em um número
+de eval"). Each point looks at what the report says; spans are checked where they are given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from lib.evals import pii, report, strict_json
+from lib.evals.report_faults import missing_versions, overall_faults, repeated, strata_faults
+from lib.evals.report_rows import Report, shown
+
+LONGEST = 200  # characters of a reason or an attribute; a longer one may be a document's text
+CALIBRATION = ("sampleSize", "observedAgreement", "expectedAgreementByChance", "cohensKappa", "disagreements")
+
+
+class Point(NamedTuple):
+    """One point of the list: what it asks, and what is wrong; it holds when nothing is."""
+
+    asks: str
+    faults: tuple[str, ...]
+
+    @property
+    def holds(self) -> bool:
+        return not self.faults
+
+
+def check(made: Report, *, spans: Sequence[Any] | None = None) -> tuple[Point, ...]:
+    """The six points of a report; `spans` are the traces of the same run, one JSON value each."""
+    found = [Point(asks, tuple(faults(made))) for asks, faults in POINTS.items()]
+    if spans is not None:
+        found[4] = Point(found[4].asks, (*found[4].faults, *_texts_of_spans(spans)))
+    return tuple(found)
+
+
+def _versions(made: Report) -> Iterator[str]:
+    if missing := missing_versions(made.manifest):
+        yield f"the manifest is incomplete: missing {', '.join(missing)}"
+
+
+def _by_stratum(made: Report) -> Iterator[str]:
+    if not any(row.critical for row in made.strata):
+        yield "no stratum is critical, so only the mean is reported"
+    yield from strata_faults(made)
+    yield from overall_faults(made)
+    yield from repeated(made)
+
+
+def _holdout(made: Report) -> Iterator[str]:
+    if made.split != "holdout":
+        yield f"datasetSplit is {shown(made.split)!r}: it was seen while the system was tuned, the gate refuses it"
+
+
+def _judge(made: Report) -> Iterator[str]:
+    """A judge is an instrument: without its calibration its verdicts are opinions."""
+    judge = made.extra.get("judge")
+    if judge is None:
+        return
+    found = judge.get("calibration")
+    if not isinstance(found, Mapping):
+        yield "a judge took part and there is no calibration of it"
+        return
+    if missing := [key for key in CALIBRATION if key not in found]:
+        yield f"the judge's calibration lacks {', '.join(missing)}"
+    kappa = found.get("cohensKappa", 0.0)
+    if kappa is None and not found.get("reason"):
+        yield "the judge's kappa is null and nothing says why"
+    elif kappa is not None and (isinstance(kappa, bool) or not isinstance(kappa, int | float) or not -1 <= kappa <= 1):
+        yield f"the judge's kappa is {shown(repr(kappa))}; it is a number from -1 to 1, or null with a reason"
+    if not isinstance(found.get("disagreements", []), list):
+        yield "the judge's disagreements are no list: a count shows nobody what was judged wrongly"
+
+
+def _no_texts(made: Report) -> Iterator[str]:
+    texts = {text for row in made.documents for text in (row.id, row.reason)}
+    texts |= {value for row in made.strata for _, value in row.keys if isinstance(value, str)}
+    texts |= {value for value in made.manifest.values() if isinstance(value, str)}
+    texts |= set(_strings(dict(made.extra)))
+    if long := [shown(text) for text in sorted(texts) if len(text) > LONGEST]:
+        yield f"texts of more than {LONGEST} characters, as of a document: {len(long)}"
+    if kinds := sorted({kind for text in texts for kind in pii.shapes(text)}):
+        yield f"the report shows {', '.join(kinds)}"
+
+
+def _texts_of_spans(spans: Sequence[Any]) -> Iterator[str]:
+    if not spans:
+        yield "the traces hold no span, so they show nothing"
+    for number, span in enumerate(spans, start=1):
+        texts = list(_strings(span))
+        if any(len(text) > LONGEST for text in texts):
+            yield f"span {number} holds a text of more than {LONGEST} characters"
+        if kinds := sorted({kind for text in texts for kind in pii.shapes(text)}):
+            yield f"span {number} shows {', '.join(kinds)}"
+
+
+def _stub_apart(made: Report) -> Iterator[str]:
+    """A stub is named STUB, says so, and its cost is a scenario; nothing else may carry its number."""
+    model = made.manifest.get("modelIdentifier")
+    named = "stub" in f"{made.system} {model if isinstance(model, str) else ''}".lower()
+    stub, basis = made.extra.get("stub", False), made.extra.get("costBasis")
+    if named and not stub:
+        yield "system or modelIdentifier names a stub, but the report does not say `stub: true`"
+    if stub and "STUB" not in made.system:
+        yield f"the report is of a stub, and its system {shown(made.system)!r} is not named STUB"
+    if stub and "costPerDocumentUsd" in made.extra and basis != "scenario, not measured":
+        yield "the cost of a stub is a scenario; costBasis says something else"
+    if not stub and basis == "scenario, not measured":
+        yield "costBasis is a scenario, which is for stubs"
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """Every text in a JSON value, keys included."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for key, inside in value.items():
+            yield str(key)
+            yield from _strings(inside)
+    elif isinstance(value, list | tuple):
+        for inside in value:
+            yield from _strings(inside)
+
+
+POINTS: Mapping[str, Callable[[Report], Iterator[str]]] = {
+    "all versions are named": _versions,
+    "reported by critical stratum, not only as a mean": _by_stratum,
+    "measured on the holdout, never on dev": _holdout,
+    "a judge that took part is calibrated, with kappa and disagreements": _judge,
+    "no text of a document and no personal data in report and traces": _no_texts,
+    "no claim about a model rests on a stub": _stub_apart,
+}
+
+
+def run(path: Path, *, traces: Path | None = None) -> int:
+    """The command: 0 when all six points hold, 1 when not.
+
+    Raises:
+        OSError, JsonError, ReportError: a file that is no report, or traces that are no JSON lines.
+    """
+    made = report.load(path)
+    points = check(made, spans=None if traces is None else _spans(traces))
+    for number, point in enumerate(points, start=1):
+        print(f"{number} {'PASS' if point.holds else 'FAIL'}  {point.asks}")
+        for fault in point.faults[:5]:
+            print(f"         {fault}")
+        if len(point.faults) > 5:
+            print(f"         and {len(point.faults) - 5} more")
+    if traces is None:
+        print("note: point 5 looked at the report only; --traces FILE has the spans checked, too")
+    held = sum(point.holds for point in points)
+    print(f"{shown(made.system)}: {held} of {len(points)} points hold")
+    return 0 if held == len(points) else 1
+
+
+def _spans(path: Path) -> list[Any]:
+    data = path.read_bytes()
+    if len(data) > strict_json.MOST_BYTES:
+        raise strict_json.JsonError(f"{path}: more than {strict_json.MOST_BYTES} bytes, the most that is read")
+    lines = data.removesuffix(b"\n").split(b"\n") if data else []
+    return [strict_json.loads(line, where=f"{path}:{number}") for number, line in enumerate(lines, start=1)]

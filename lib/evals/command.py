@@ -1,0 +1,126 @@
+"""`python -m lib evals`: a system on a split, its strata and failures, and the report as a file.
+
+With `--record` the runner's model is asked first; without it everything comes from files.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lib import config
+from lib.evals import dataset, evaluate, manifest, recording, report, runner
+from lib.evals.rows import EvalDocument
+from lib.schema import Call
+
+SHOWN = 20  # failures on the screen; the report has them all
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What the command line asks for."""
+
+    system: str
+    split: str = "dev"
+    generated: int | None = None
+    pooled: bool = False  # the runner's sample; the runner has no other
+    inject_regression: bool = False
+    out: Path | None = None
+    traces: Path | None = None
+    manifest: Path = manifest.PATH
+    documents: Path | None = None  # another file of dev documents
+    run: str = runner.RUN
+    record: bool = False
+    model: str = runner.MODEL.model
+    limit: int | None = None
+
+
+def main(wanted: Wanted) -> int:
+    """Evaluate, print, write; the exit status. A faulty manifest ends it before anything is read or asked."""
+    manifest.load(wanted.manifest)
+    _consistent(wanted)
+    if wanted.record:
+        return _record(wanted)
+    made = _report(wanted)
+    _print(made)
+    if wanted.out:
+        report.write(wanted.out, made)
+        print(f"wrote {wanted.out}")
+    if wanted.traces:
+        print(f"wrote {wanted.traces}")
+    return 0
+
+
+def _consistent(wanted: Wanted) -> None:
+    if wanted.generated is not None and wanted.system == "runner":
+        raise ValueError("--generated is for rules and STUB; the runner has a pooled sample of its own")
+    if wanted.pooled and (wanted.generated is not None or wanted.documents):
+        raise ValueError("--pooled is a sample of its own: without --generated and --documents")
+    if wanted.record and wanted.system != "runner":
+        raise ValueError(f"--record is for the runner; {wanted.system} calls no model")
+    if wanted.documents and (wanted.split != "dev" or wanted.system == "runner"):
+        raise ValueError("--documents is a file of dev documents for baseline, workflow or stub")
+    if wanted.traces and wanted.record:
+        raise ValueError("--traces is for a report: record first, then write the spans of the run")
+    if wanted.limit is not None and not wanted.record:
+        raise ValueError("--limit is for --record: a report leaves no document out")
+
+
+def _report(wanted: Wanted) -> report.Report:
+    if wanted.split == "holdout":
+        from lib.evals import gate
+
+        return gate.holdout_report(
+            wanted.system, generated=wanted.generated or 0, pooled=wanted.pooled,
+            inject_regression=wanted.inject_regression, manifest_path=wanted.manifest, run=wanted.run,
+            traces_to=wanted.traces,
+        )  # fmt: skip
+    if wanted.system == "runner" or wanted.pooled:
+        documents = dataset.pooled()
+    else:
+        documents = dataset.load(wanted.split, path=wanted.documents, generated=wanted.generated or 0)
+    made, _ = evaluate.report_for(
+        wanted.system, documents, split="dev", manifest_path=wanted.manifest,
+        inject_regression=wanted.inject_regression, run=wanted.run, traces_to=wanted.traces,
+    )  # fmt: skip
+    return made
+
+
+def _record(wanted: Wanted) -> int:
+    documents = _pooled(wanted.split)[: wanted.limit]
+    total, made = len(runner.askable(documents)), Counter[str]()
+
+    def show(call: Call) -> None:
+        made["done" if call.done else "failed"] += 1
+        print(f"{sum(made.values())} of at most {total}: {call.question} {call.latency_s:.1f} s", file=sys.stderr)
+
+    model = config.Model(runner.MODEL.provider, wanted.model, price_as=runner.MODEL.price_as)
+    missing = recording.record_run(documents, run=wanted.run, model=model, progress=show)
+    print(f"{runner.folder(wanted.run)}: {made['done']} new replies, {total - missing} of {total} are there")
+    return 1 if missing else 0
+
+
+def _pooled(split: str) -> Sequence[EvalDocument]:
+    if split == "dev":
+        return dataset.pooled()
+    from lib.evals import gate
+
+    return gate.open_holdout_for("runner", pooled=True)
+
+
+def _print(made: report.Report) -> None:
+    beside = made.extra
+    print(f"{made.system} on {made.split}: task success {made.task_success:.4f} of {made.n} documents")
+    print(f"available {beside['available']['rate']:.4f}; fields: {beside['fieldAccuracy']}")
+    if latency := beside["latency"]:
+        print(f"latency p50 {latency['p50_s']} s, p95 {latency['p95_s']} s, p99 {latency['p99_s']} s, n {latency['n']}")
+    print(f"cost per document {beside['costPerDocumentUsd']} USD ({beside['costBasis']})")
+    for stratum in made.strata:
+        print(f"  {stratum.label}: {stratum.task_success:.4f}, n {stratum.n}")
+    failures = [row for row in made.documents if not row.task_success]
+    print(f"{len(failures)} failures" + (f", the first {SHOWN}:" if len(failures) > SHOWN else ":"))
+    for row in failures[:SHOWN]:
+        print(f"  {row.id}: {row.reason}")

@@ -1,0 +1,214 @@
+"""The labelled documents: read, checked, and the holdout kept shut.
+
+`load` gives the dev split. `holdout` gives the other one to whoever has a key, which only the gate
+makes (`lib/evals/holdout_key.py`). Every reading checks that no id stands in both splits. Generated
+documents (`lib/evals/generate.py`) come through here too, under the same rule.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lib import jsonl, paths
+from lib.evals import generate
+from lib.evals.fields import SCHEMAS
+from lib.evals.holdout_key import HoldoutClosed, HoldoutKey
+from lib.evals.rows import Complexity, EvalDocument, Split
+from lib.schema import _Row, sha256
+
+FOLDER = paths.DATA / "evals"
+TENANT = re.compile(r"tenant-[a-z0-9]+(-[a-z0-9]+)*")
+ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+class DatasetError(ValueError):
+    """A data file that cannot be used; the message says file, line, what is wrong and what is allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Policy(_Row):
+    requiresRedaction: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Line(_Row):
+    """A line of the file, keys as the reference has them; `note` says where a case comes from."""
+
+    id: str
+    tenantId: str
+    critical: bool
+    docType: str
+    complexity: Complexity
+    sourceText: str
+    expectedFields: dict[str, str | None]
+    piiPolicy: _Policy = _Policy()
+    note: str = ""
+
+
+def load(split: Split = "dev", *, path: Path | None = None, generated: int = 0) -> list[EvalDocument]:
+    """The dev split: hand-written documents, then `generated` seeded ones.
+
+    `path` is another file of dev documents. Raises DatasetError for a faulty file, ValueError for an
+    unknown split, and HoldoutClosed when asked for the holdout or given its file.
+    """
+    if split == "holdout":
+        raise HoldoutClosed("the holdout is read by the release gate only: `python -m lib evals --split holdout`")
+    if split != "dev":
+        raise ValueError(f"split {split!r}: allowed are dev and holdout")
+    path = path or _path("dev")
+    if path.resolve() == _path("holdout").resolve():
+        raise HoldoutClosed(f"{path}: the holdout is read by the release gate only")
+    return _with_generated(_read(path), "dev", generated)
+
+
+def holdout(key: HoldoutKey, *, generated: int = 0) -> list[EvalDocument]:
+    """The holdout, for the gate.
+
+    Raises HoldoutClosed without a key, DatasetError for a faulty file.
+    """
+    if not isinstance(key, HoldoutKey):
+        raise HoldoutClosed(f"the holdout opens with the gate's key, not with {type(key).__name__}")
+    return _with_generated(_read(_path("holdout")), "holdout", generated, key=key)
+
+
+def pooled(key: HoldoutKey | None = None) -> list[EvalDocument]:
+    """The documents that a model is asked about, of dev, or of the holdout with its key.
+
+    The hand-written ones, and generated ones evenly over the strata with more of the critical
+    adversarial: a model's call takes seconds, so that it cannot be asked about twelve thousand.
+    """
+    split: Split = "dev" if key is None else "holdout"
+    written = load() if key is None else holdout(key)
+    return written + generate.documents(split, generate.POOLED[split], key=key)
+
+
+def version(split: Split, documents: Sequence[EvalDocument]) -> str:
+    """What identifies these documents in a report: the split, their number and the hash of all they say."""
+    lines = "\n".join(map(dump, documents))
+    return f"{split}-{len(documents)}-{sha256(lines)[:12]}"
+
+
+def dump(document: EvalDocument) -> str:
+    """A document as one line of a data file."""
+    data: dict[str, Any] = {
+        "id": document.id,
+        "tenantId": document.tenant_id,
+        "critical": document.critical,
+        "docType": document.doc_type,
+        "complexity": document.complexity,
+        "sourceText": document.source_text,
+        "expectedFields": dict(document.expected_fields),
+    }
+    if document.pii_fields:
+        data["piiPolicy"] = {"requiresRedaction": list(document.pii_fields)}
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+
+
+def _path(split: Split) -> Path:
+    return FOLDER / f"dataset-{split}.jsonl"
+
+
+def _with_generated(
+    written: list[EvalDocument], split: Split, number: int, *, key: HoldoutKey | None = None
+) -> list[EvalDocument]:
+    if number < 0:
+        raise ValueError(f"generated = {number}: a number of documents from 0 on")
+    made = generate.documents(split, range(number), key=key)
+    if clash := {document.id for document in written} & {document.id for document in made}:
+        raise DatasetError(f"{_path(split)}: ids of generated documents: {', '.join(sorted(clash)[:3])}")
+    return written + made
+
+
+def _read(path: Path) -> list[EvalDocument]:
+    """The checked rows of a file; ids of the other split's file are read too, and nothing else of it."""
+    rows = []
+    for number, line in jsonl.lines(path):
+        where = f"{path}:{number}"
+        row = jsonl.parse(_Line, _once(line, where), where=where)
+        for fault in _faults(row):
+            raise DatasetError(f"{where}: {row.id!r}: {fault}")
+        rows.append(_document(row))
+    if not rows:
+        raise DatasetError(f"{path}: no documents")
+    _unique(rows, path)
+    held = _path("dev") if path.resolve() == _path("holdout").resolve() else _path("holdout")
+    if shared := {row.id for row in rows} & _ids(held):
+        raise DatasetError(f"{path}: ids of the other split ({held.name}): {', '.join(sorted(shared))}")
+    return rows
+
+
+def _document(row: _Line) -> EvalDocument:
+    return EvalDocument(
+        id=row.id,
+        tenant_id=row.tenantId,
+        critical=row.critical,
+        doc_type=row.docType,
+        complexity=row.complexity,
+        source_text=row.sourceText,
+        expected_fields=row.expectedFields,
+        pii_fields=row.piiPolicy.requiresRedaction,
+    )
+
+
+def _faults(row: _Line) -> Iterable[str]:
+    """What is wrong with a row by itself. An unknown docType is not: it is a failure to be counted."""
+    if not ID.fullmatch(row.id):
+        yield "an id is letters, digits, dots, dashes and underscores, beginning with a letter or digit"
+    if row.id.startswith(generate.PREFIX):
+        yield f"ids that begin with {generate.PREFIX!r} belong to generated documents"
+    if not TENANT.fullmatch(row.tenantId):
+        yield f"tenantId {row.tenantId!r}: allowed is tenant- and a name in small letters and digits"
+    known = SCHEMAS.get(row.docType)
+    if known is not None and set(row.expectedFields) != set(known):
+        yield f"expectedFields {', '.join(row.expectedFields) or 'none'}; {row.docType} has {', '.join(known)}"
+    if strange := [name for name in row.piiPolicy.requiresRedaction if name not in row.expectedFields]:
+        yield f"piiPolicy names {', '.join(strange)}, not among expectedFields"
+
+
+def _unique(rows: Sequence[EvalDocument], path: Path) -> None:
+    first: dict[str, int] = {}
+    critical: dict[str, tuple[bool, str]] = {}
+    for number, row in enumerate(rows, start=1):
+        if row.id in first:
+            raise DatasetError(f"{path}:{number}: {row.id!r}: the id is used in line {first[row.id]} already")
+        first[row.id] = number
+        said, by = critical.setdefault(row.tenant_id, (row.critical, row.id))
+        if said is not row.critical:
+            fault = f"critical is {row.critical}, but {said} in {by!r} of the same tenant"
+            raise DatasetError(f"{path}:{number}: {row.id!r}: {fault}")
+
+
+def _once(line: str, where: str) -> str:
+    """The line, if no object in it has a key twice: JSON would keep the last and hide the first."""
+
+    def look(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        for key in (keys := [key for key, _ in pairs]):
+            if keys.count(key) > 1:
+                raise DatasetError(f"{where}: the key {key!r} stands twice in one object")
+        return dict(pairs)
+
+    try:
+        json.loads(line, object_pairs_hook=look)
+    except json.JSONDecodeError as fault:
+        raise DatasetError(f"{where}: not JSON: {fault}") from None
+    except RecursionError:
+        raise DatasetError(f"{where}: nested too deep for a document") from None
+    return line
+
+
+def _ids(path: Path) -> set[str]:
+    """The ids of a file, nothing else; none where there is no such file."""
+    if not path.exists():
+        return set()
+    found = set()
+    for number, line in jsonl.lines(path):
+        try:
+            found.add(json.loads(line)["id"])
+        except (ValueError, KeyError, TypeError):
+            raise DatasetError(f"{path}:{number}: not a document with an id") from None
+    return found

@@ -1,0 +1,65 @@
+"""The days that a text may mean, in every form that people write them, in English and Portuguese.
+
+For comparing with a day that is known: an ambiguous form gives every reading (05/06/90 is four days).
+
+>>> sorted(map(str, readings("em 17 de maio de 1990"))), sorted(map(str, readings("05/06/1990")))
+(['1990-05-17'], ['1990-05-06', '1990-06-05'])
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterable
+from datetime import date
+
+from lib.evals import disguise
+
+NAMES = (
+    "january jan janeiro", "february feb fevereiro fev", "march mar marco março", "april apr abril abr", "may maio mai",
+    "june jun junho", "july jul julho", "august aug agosto ago", "september sep sept setembro set",
+    "october oct outubro out", "november nov novembro", "december dec dezembro dez",
+)  # fmt: skip
+MONTHS = {name: number for number, names in enumerate(NAMES, start=1) for name in names.split()}
+_NAME = "(" + "|".join(sorted(MONTHS, key=len, reverse=True)) + ")"
+_GAP = r"\s{0,3}[-/. ]\s{0,3}"
+_MARK = r"\s{0,3}(?:de\b|of\b|[-/.,])?\s{0,3}"  # between a name and a number: may be nothing
+_APART = r"(?:\s{0,3}(?:de\b|of\b|[-/.,])\s{0,3}|\s{1,3})"  # between two numbers: something
+_DAY = r"(\d{1,2})(?:st|nd|rd|th|o|º|ª)?"
+_YEAR = r"(\d{4}|\d{2})"
+# Form, and in which order its three parts may be (year, month, day).
+FORMS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    (rf"(\d{{4}}){_GAP}(\d{{1,2}}){_GAP}(\d{{1,2}})", ("ymd",)),
+    (rf"(\d{{1,2}}){_GAP}(\d{{1,2}}){_GAP}{_YEAR}", ("dmy", "mdy")),
+    (rf"{_DAY}{_MARK}{_NAME}\.?{_MARK}{_YEAR}", ("dmy",)),
+    (rf"(?<![^\W\d_]){_NAME}\.?{_MARK}{_DAY}{_APART}{_YEAR}", ("mdy",)),
+    (rf"(\d{{4}}){_MARK}{_NAME}\.?{_MARK}(\d{{1,2}})", ("ymd",)),
+    (r"(\d{4})(\d{2})(\d{2})", ("ymd",)),
+    (r"(\d{2})(\d{2})(\d{4})", ("dmy", "mdy")),
+)
+DATE = "|".join(rf"(?<!\d){form}(?!\d)" for form, _ in FORMS)  # its groups are nobody's business
+_PATTERNS = tuple((re.compile(rf"(?<!\d)(?={form}(?!\d))"), orders) for form, orders in FORMS)
+
+
+def readings(text: str) -> set[date]:
+    """Every day that a date in this text may mean; none where there is no date."""
+    folded = disguise.fold(text)
+    return {day for pattern, orders in _PATTERNS for match in pattern.finditer(folded) for day in _meant(match, orders)}
+
+
+def whole(text: str) -> set[date]:
+    """The readings of a text that is a date and nothing else."""
+    folded = disguise.fold(text).strip()
+    matches = ((re.fullmatch(form, folded), orders) for form, orders in FORMS)
+    return {day for match, orders in matches if match for day in _meant(match, orders)}
+
+
+def _meant(match: re.Match[str], orders: Iterable[str]) -> set[date]:
+    found = set()
+    for order in orders:
+        part = dict(zip(order, match.groups(), strict=True))
+        for century in (0,) if len(part["y"]) == 4 else (1900, 2000):
+            with contextlib.suppress(ValueError):  # not a reading: a 13th month, a 31st of June
+                month = MONTHS.get(part["m"]) or int(part["m"])
+                found.add(date(century + int(part["y"]), month, int(part["d"])))
+    return found

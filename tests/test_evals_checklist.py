@@ -1,0 +1,172 @@
+"""The six points: each fails for its own reason, and a sound report passes all."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import reports
+from reports import ASTER, CRUX
+
+from lib import cli
+from lib.evals import checklist, report
+
+SOUND = {CRUX: (True, "++-"), ASTER: (False, "+-")}
+CALIBRATION = {
+    "sampleSize": 20, "observedAgreement": 0.8, "expectedAgreementByChance": 0.505, "cohensKappa": 0.596,
+    "disagreements": ["item 3", "item 7", "item 11", "item 12"], "estimatedJudgingCostUsd": 0.036,
+}  # fmt: skip
+STUB = {"stub": True, "costPerDocumentUsd": 0.0043, "costBasis": "scenario, not measured"}
+
+
+def sound(**extra):
+    return reports.plain(reports.made(SOUND, extra=extra))
+
+
+def failing(data, **options) -> dict[int, str]:
+    """The points that do not hold, by number, with their first fault."""
+    points = checklist.check(report.parse(data, where="r.json"), **options)
+    return {number: point.faults[0] for number, point in enumerate(points, start=1) if not point.holds}
+
+
+def test_a_sound_report_passes_all_six_points():
+    assert failing(sound()) == {}
+    assert len(checklist.POINTS) == 6
+
+
+@pytest.mark.parametrize("version", report.MANIFEST_FIELDS)
+def test_each_missing_version_fails_the_first_point_by_name(version):
+    data = sound()
+    del data["manifest"][version]
+    assert failing(data) == {1: f"the manifest is incomplete: missing {version}"}
+
+
+def test_without_a_critical_stratum_only_the_mean_is_reported():
+    made = reports.plain(reports.made({ASTER: (False, "+-")}))
+    assert failing(made) == {2: "no stratum is critical, so only the mean is reported"}
+
+
+def test_strata_that_are_not_the_documents_fail_the_second_point():
+    data = sound()
+    data["strata"][1]["taskSuccess"] = 1.0
+    assert "its documents give 0.6667 of 3" in failing(data)[2]
+    data = sound()
+    data["overall"]["n"] = 6
+    assert "but the documents give 0.6 of 5" in failing(data)[2]
+    data = sound()
+    data["documents"].append(dict(data["documents"][0]))
+    assert 2 in failing(data)
+
+
+@pytest.mark.parametrize("split", ["dev", "train"])
+def test_a_report_of_any_other_split_fails_the_third_point(split):
+    assert list(failing(sound() | {"datasetSplit": split})) == [3]
+
+
+@pytest.mark.parametrize(
+    ("judge", "says"),
+    [
+        ({"share": 0.1}, "no calibration"),
+        ({"calibration": 0.596}, "no calibration"),
+        ({"calibration": {"approvalRate": 0.9}}, "lacks sampleSize, observedAgreement"),
+        ({"calibration": {k: v for k, v in CALIBRATION.items() if k != "cohensKappa"}}, "lacks cohensKappa"),
+        ({"calibration": CALIBRATION | {"cohensKappa": None}}, "null and nothing says why"),
+        ({"calibration": CALIBRATION | {"cohensKappa": True}}, "kappa is True; it is a number from -1 to 1"),
+        ({"calibration": CALIBRATION | {"cohensKappa": 1.2}}, "kappa is 1.2"),
+        ({"calibration": CALIBRATION | {"disagreements": 4}}, "a count shows nobody what was judged wrongly"),
+    ],
+)
+def test_a_judge_without_a_whole_calibration_fails_the_fourth_point(judge, says):
+    found = failing(sound(judge=judge))
+    assert list(found) == [4] and says in found[4]
+
+
+@pytest.mark.parametrize(
+    "judge",
+    [None, {"calibration": CALIBRATION}, {"calibration": CALIBRATION | {"cohensKappa": None, "reason": "one class"}}],
+)  # fmt: skip
+def test_no_judge_or_a_calibrated_one_passes(judge):
+    assert failing(sound(judge=judge)) == {}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"reason": "taxId 529.982.247-25"},
+        {"reason": "wrote to ana.lima@example.org"},
+        {"id": "phone (11) 98765-4321"},
+        {"reason": "NOTICE Party: Crux Regional Utilities. " * 9},
+    ],
+)
+def test_personal_data_or_a_whole_text_in_a_report_fails_the_fifth_point(change):
+    data = sound()
+    data["documents"][2] |= change
+    found = failing(data)
+    assert list(found) == [5]
+    assert not any(part in found[5] for part in ("529", "ana.lima", "98765", "Crux"))  # told without being shown
+
+
+def test_spans_are_looked_at_where_they_are_given():
+    clean = {"attributes": {"minilake.document.sha256": "0" * 64, "pii.fields_present": ["taxId"]}}
+    assert failing(sound(), spans=[clean]) == {}
+    dirty = {"attributes": {"note": "born 17/05/1990"}}
+    assert failing(sound(), spans=[clean, dirty])[5] == "span 2 shows date of birth"
+    whole = {"events": [{"name": "x" * 201}]}
+    assert failing(sound(), spans=[whole])[5] == "span 1 holds a text of more than 200 characters"
+    assert "no span" in failing(sound(), spans=[])[5]
+
+
+@pytest.mark.parametrize(
+    ("system", "extra", "model"),
+    [
+        ("runner", STUB, "qwen"),  # a stub that is not named
+        ("STUB_MODEL v1", {}, "qwen"),  # named, and the report does not say so
+        ("runner", {}, "stub-extractor-v1 (no real LLM call)"),
+        ("STUB_MODEL v1", STUB | {"costBasis": "computed from tokens and prices.toml"}, "stub"),
+        ("runner", {"costPerDocumentUsd": 0.1, "costBasis": "scenario, not measured"}, "qwen"),
+    ],
+)
+def test_a_stub_that_is_not_kept_apart_fails_the_sixth_point(system, extra, model):
+    data = sound(**extra) | {"system": system}
+    data["manifest"]["modelIdentifier"] = model
+    assert list(failing(data)) == [6]
+
+
+def test_a_stub_that_says_so_everywhere_passes():
+    data = sound(**STUB) | {"system": "STUB_MODEL v1"}
+    data["manifest"]["modelIdentifier"] = "stub-extractor-v1 (no real LLM call)"
+    assert failing(data) == {}
+
+
+# --- the command
+
+
+def test_the_command_prints_six_lines_and_exits_by_them(tmp_path, capsys):
+    path = reports.written(tmp_path / "r.json", sound())
+    assert cli.main(["check-report", str(path)]) == 0
+    printed = capsys.readouterr().out
+    assert [line[:6] for line in printed.splitlines()[:6]] == [f"{number} PASS" for number in range(1, 7)]
+    assert "6 of 6 points hold" in printed and "--traces" in printed
+    reports.written(path, sound() | {"datasetSplit": "dev"})
+    assert cli.main(["check-report", str(path)]) == 1
+    assert "3 FAIL" in capsys.readouterr().out
+
+
+def test_the_command_reads_traces_as_json_lines_and_names_a_faulty_one(tmp_path, capsys):
+    path, traces = reports.written(tmp_path / "r.json", sound()), tmp_path / "traces.jsonl"
+    traces.write_text('{"name": "extract workflow"}\n{"name": "x"}\n')
+    assert cli.main(["check-report", str(path), "--traces", str(traces)]) == 0
+    assert "note:" not in capsys.readouterr().out
+    traces.write_text(json.dumps({"who": "ana.lima@example.org"}) + "\n")
+    assert cli.main(["check-report", str(path), "--traces", str(traces)]) == 1
+    traces.write_text('{"name": "x"}\n\n{"name": "y"}\n')
+    assert cli.main(["check-report", str(path), "--traces", str(traces)]) == 2
+    assert "traces.jsonl:2: not JSON" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"system": "x"}'])
+def test_what_is_no_report_ends_with_status_2(text, tmp_path, capsys):
+    path = tmp_path / "r.json"
+    path.write_text(text)
+    assert cli.main(["check-report", str(path)]) == 2
+    assert capsys.readouterr().err.count("\n") == 1

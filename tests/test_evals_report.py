@@ -1,0 +1,234 @@
+"""Reports: what is counted from the documents, what is refused, and that the same report is the same bytes."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import pytest
+import reports
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lib.evals import manifest, report
+from lib.evals.report import ReportDocument, ReportError
+
+SMALL = reports.made({reports.CRUX: (True, "++-"), reports.ASTER: (False, "+-")})
+
+
+def test_strata_and_overall_are_counted_from_the_documents_by_hand():
+    data = report.to_json(SMALL)
+    assert data["overall"] == {"taskSuccess": 3 / 5, "n": 5}
+    assert [(row["tenantId"], row["critical"], row["taskSuccess"], row["n"]) for row in data["strata"]] == [
+        ("tenant-aster", False, 1 / 2, 2),
+        ("tenant-crux", True, 2 / 3, 3),
+    ]
+    assert set(data) == {"system", "datasetSplit", "manifest", "documents", "strata", "overall"}
+    assert set(data["strata"][0]) == {"tenantId", "docType", "complexity", "critical", "taskSuccess", "n"}
+    wanted = {"id", "tenantId", "docType", "complexity", "critical", "taskSuccess", "reason"}
+    assert set(data["documents"][0]) == wanted
+
+
+def test_documents_of_one_name_but_different_criticality_are_two_strata():
+    both = [
+        ReportDocument(id=str(i), keys={"block": "x"}, critical=i > 0, task_success=i == 1, reason="r")
+        for i in range(3)
+    ]
+    rows = report.strata(both)
+    assert [(row.label, row.task_success, row.n) for row in rows] == [("x", 0.0, 1), ("x (critical)", 0.5, 2)]
+
+
+def test_a_written_report_reads_back_as_itself_and_the_same_report_is_the_same_bytes(tmp_path):
+    report.write(tmp_path / "deep/a.json", SMALL)
+    report.write(tmp_path / "b.json", report.read(tmp_path / "deep/a.json"))
+    assert (tmp_path / "deep/a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
+    assert report.read(tmp_path / "b.json") == SMALL
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["b.json", "deep"]
+
+
+def test_the_order_of_documents_strata_and_keys_in_a_file_means_nothing(tmp_path):
+    data = reports.plain(SMALL)
+    data["documents"] = [dict(reversed(row.items())) for row in reversed(data["documents"])]
+    data["strata"].reverse()
+    found = report.read(reports.written(tmp_path / "r.json", dict(reversed(data.items()))))
+    assert report.strata(found.documents) == report.strata(SMALL.documents)
+    assert (found.task_success, found.n) == (SMALL.task_success, SMALL.n)
+
+
+def test_shares_may_be_rounded_to_four_decimals_as_the_reference_prints_them_and_no_further(tmp_path):
+    data = reports.plain(SMALL)
+    crux = next(row for row in data["strata"] if row["critical"])
+    crux["taskSuccess"] = 0.6667
+    assert report.read(reports.written(tmp_path / "r.json", data)).n == 5
+    crux["taskSuccess"] = 0.667
+    with pytest.raises(ReportError, match=r"adversarial \(critical\): taskSuccess is 0.667 of 3, but .* 0.6667 of 3"):
+        report.read(reports.written(tmp_path / "r.json", data))
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.booleans(), st.booleans()), min_size=1, max_size=40))
+def test_the_strata_add_up_to_the_documents(rows):
+    made = [
+        ReportDocument(id=str(i), keys={"key": key}, critical=critical, task_success=right, reason="r")
+        for i, (key, critical, right) in enumerate(rows)
+    ]
+    found = report.build(system="s", split="dev", manifest=reports.MANIFEST, documents=made)
+    assert sum(row.n for row in found.strata) == len(rows) == found.n
+    assert round(sum(row.n * row.task_success for row in found.strata), 9) == sum(right for _, _, right in rows)
+    assert list(report.faults(found)) == []
+
+
+# --- refused
+
+
+def change(path: str, value: object):
+    """A damage: set what stands at a path such as "documents.0.id"; `...` deletes it."""
+
+    def apply(data):
+        *parents, last = [int(part) if part.isdecimal() else part for part in path.split(".")]
+        for part in parents:
+            data = data[part]
+        if value is ...:
+            del data[last]
+        else:
+            data[last] = value
+
+    return apply
+
+
+DAMAGED = {
+    "no system": (change("system", ...), "missing system"),
+    "an unknown key": (change("stbu", True), "unknown key stbu; allowed: system, datasetSplit"),
+    "a blank system": (change("system", " "), "system = ' '; allowed is a text that is not blank"),
+    "an unknown split": (change("datasetSplit", "test"), "datasetSplit = 'test'; allowed: dev, holdout"),
+    "a split that is no text": (change("datasetSplit", ["holdout"]), "datasetSplit = ['holdout']"),
+    "a manifest that is none": (change("manifest", "v1"), "manifest = 'v1'; allowed is a JSON object"),
+    "a missing version": (change("manifest.promptVersion", ...), "incomplete: missing promptVersion"),
+    "a blank version": (change("manifest.graderVersion", "\t"), "incomplete: missing graderVersion"),
+    "a version that is no text": (change("manifest.codeVersion", 7), "incomplete: missing codeVersion"),
+    "a version that is null": (change("manifest.codeVersion", None), "incomplete: missing codeVersion"),
+    "no documents": (change("documents", []), "documents is empty"),
+    "documents as an object": (change("documents", {}), "documents = {}; allowed is a JSON list"),
+    "a document that is null": (change("documents.1", None), "documents[1] = None; allowed is a JSON object"),
+    "a document without id": (change("documents.1.id", ...), "documents[1]: missing id"),
+    "an id that is a number": (change("documents.1.id", 7), "documents[1].id = 7; allowed is a text"),
+    "a success that is a number": (
+        change("documents.0.taskSuccess", 1),
+        "documents[0].taskSuccess = 1; allowed is true",
+    ),
+    "a success that is a word": (change("documents.0.taskSuccess", "true"), "taskSuccess = 'true'; allowed is true"),
+    "critical that is a number": (change("documents.0.critical", 1), "documents[0].critical = 1; allowed is true"),
+    "a reason that is a number": (change("documents.0.reason", 0), "documents[0].reason = 0; allowed is a text"),
+    "a key that is a number": (change("documents.0.tenantId", 3), "documents[0].tenantId = 3; allowed is a text or"),
+    "a key that is a list": (change("documents.0.tenantId", []), "documents[0].tenantId = []"),
+    "a document with a key less": (
+        change("documents.2.docType", ...),
+        "documents[2] has the stratum keys complexity, t",
+    ),
+    "a document with a key more": (
+        change("documents.2.latency", "1"),
+        "documents[2] has the stratum keys complexity, d",
+    ),
+    "a coarser stratum": (change("strata.0.docType", ...), "strata[0] has the stratum keys complexity, tenantId"),
+    "a document twice": (
+        change("documents.1.id", "tenant-crux-contract-notice-adversarial-0"),
+        "more than once: tenant",
+    ),
+    "a success that was turned": (change("documents.2.taskSuccess", True), "but its documents give 1 of 3"),
+    "a stratum missing": (change("strata.1", ...), "stratum tenant-crux|contract-notice|adversarial (critical) of 3"),
+    "strata missing": (change("strata", []), "is missing"),
+    "no strata": (change("strata", ...), "missing strata"),
+    "a stratum of nobody": (change("strata.0.tenantId", "tenant-zeta"), "tenant-zeta|invoice|simple has no document"),
+    "a stratum with another n": (change("strata.0.n", 3), "taskSuccess is 0.5 of 3, but its documents give 0.5 of 2"),
+    "a stratum that is not critical any more": (change("strata.1.critical", False), "adversarial has no document"),
+    "a share that is a boolean": (change("strata.0.taskSuccess", True), "strata[0].taskSuccess = True; allowed is a n"),
+    "a share above 1": (
+        change("strata.0.taskSuccess", 1.01),
+        "strata[0].taskSuccess = 1.01; allowed is a number from 0",
+    ),
+    "a share below 0": (change("overall.taskSuccess", -0.1), "overall.taskSuccess = -0.1; allowed is a number from 0"),
+    "a share that is a text": (change("overall.taskSuccess", "0.6"), "overall.taskSuccess = '0.6'"),
+    "an n that is a boolean": (change("strata.0.n", True), "strata[0].n = True; allowed is a whole number"),
+    "an n that is a float": (change("overall.n", 5.0), "overall.n = 5.0; allowed is a whole number from 0 on"),
+    "another overall": (
+        change("overall.taskSuccess", 0.7),
+        "overall: taskSuccess is 0.7 of 5, but the documents give 0.6",
+    ),
+    "another overall n": (change("overall.n", 6), "overall: taskSuccess is 0.6 of 6"),
+    "overall with more": (change("overall.f1", 0.6), "overall: unknown key f1; allowed: taskSuccess, n"),
+    "available above 1": (change("available", {"rate": 1.5, "n": 5}), "available.rate = 1.5"),
+    "fields in part": (change("fieldAccuracy", {"correct": 1}), "fieldAccuracy: missing wrong, abstained"),
+    "latency upside down": (change("latency", {"p50_s": 3, "p95_s": 2, "p99_s": 4, "n": 5}), "p50 <= p95 <= p99"),
+    "a negative cost": (change("costPerDocumentUsd", -0.1), "costPerDocumentUsd = -0.1; allowed is a number from 0 on"),
+    "an unknown basis": (change("costBasis", "guess"), "costBasis = 'guess'; allowed is 'rules cost nothing' or"),
+    "a judge that is a word": (change("judge", "yes"), "judge = 'yes'; allowed is a JSON object"),
+    "a stub that is a word": (change("stub", "yes"), "stub = 'yes'; allowed is true or false"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_a_damaged_report_is_refused_in_one_line_that_says_where_and_what_is_allowed(name, tmp_path):
+    damage, says = DAMAGED[name]
+    data = reports.plain(SMALL)
+    damage(data)
+    path = reports.written(tmp_path / "r.json", data)
+    with pytest.raises(ReportError) as fault:
+        report.read(path)
+    assert says in str(fault.value) and str(fault.value).startswith(f"{path}: ") and "\n" not in str(fault.value)
+
+
+@pytest.mark.parametrize("value", [None, [], "report", 3, True])
+def test_a_file_that_holds_another_kind_of_value_is_no_report(value, tmp_path):
+    with pytest.raises(ReportError, match="allowed is a JSON object"):
+        report.read(reports.written(tmp_path / "r.json", value))
+
+
+def test_control_characters_of_a_hostile_file_reach_no_message(tmp_path):
+    data = reports.plain(SMALL)
+    for row in data["documents"]:
+        row["id"] = "\x1b[2J\r\nGATE PASS" + "x" * 500
+    with pytest.raises(ReportError) as fault:
+        report.read(reports.written(tmp_path / "r.json", data))
+    assert str(fault.value).isprintable() and len(str(fault.value)) < 500
+
+
+def test_extras_are_kept_as_they_are(tmp_path):
+    extra = {
+        "available": {"rate": 1.0, "n": 5}, "latency": None, "costPerDocumentUsd": 0, "costBasis": "rules cost nothing",
+        "judge": None, "stub": False, "fieldAccuracy": dict.fromkeys(
+            ("correct", "wrong", "abstained", "shouldHaveAbstained", "correctAbstention"), 0),
+    }  # fmt: skip
+    given_ = reports.made({reports.ASTER: (False, "+-")}, extra=extra)
+    report.write(tmp_path / "r.json", given_)
+    assert report.read(tmp_path / "r.json").extra == extra
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"documents": []}, "documents is empty"),
+        ({"manifest": {k: v for k, v in reports.MANIFEST.items() if k not in ("promptVersion", "modelIdentifier")}},
+         "missing promptVersion, modelIdentifier"),
+        ({"split": "train"}, "allowed: dev, holdout"),
+        ({"extra": {"mood": "good"}}, "unknown key mood"),
+        ({"documents": [dataclasses.replace(SMALL.documents[0], task_success=False, reason=" ")]}, "needs a reason"),
+        ({"documents": [SMALL.documents[0], SMALL.documents[0]]}, "more than once"),
+        ({"documents": [dataclasses.replace(SMALL.documents[0], keys={"id": "x"})]}, "id is no key of a stratum"),
+        ({"documents": [dataclasses.replace(SMALL.documents[0], keys={"n": "x"})]}, "n is no key of a stratum"),
+    ],
+)  # fmt: skip
+def test_no_report_is_built_that_could_not_be_read(options, says):
+    given_ = {"system": "s", "split": "dev", "manifest": reports.MANIFEST, "documents": SMALL.documents}
+    with pytest.raises(ReportError, match=says):
+        report.build(**given_ | options)
+
+
+def test_the_fields_of_a_manifest_are_those_of_the_manifest_file():
+    assert report.MANIFEST_FIELDS == manifest.REQUIRED
+
+
+def test_a_report_of_twelve_thousand_documents_is_read_whole(tmp_path):
+    signs = "+-" * 3_000
+    made = reports.made({reports.CRUX: (True, signs), reports.ASTER: (False, signs)})
+    report.write(tmp_path / "r.json", made)
+    assert report.read(tmp_path / "r.json").n == 12_000
+    assert json.loads((tmp_path / "r.json").read_text())["overall"]["taskSuccess"] == 0.5
