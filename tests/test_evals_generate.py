@@ -9,7 +9,10 @@ import pytest
 
 from lib.evals import dataset, generate, rules, wording
 from lib.evals.fields import SCHEMAS
+from lib.evals.holdout_key import HoldoutKey
 from lib.evals.values import READERS
+
+KEY = HoldoutKey(purpose="tests of the generator")
 
 
 def test_twelve_thousand_documents_cover_every_stratum_equally_with_ids_and_texts_of_their_own():
@@ -24,7 +27,7 @@ def test_twelve_thousand_documents_cover_every_stratum_equally_with_ids_and_text
 def test_no_text_of_dev_stands_in_the_holdout_under_any_seed():
     for seed in (1, generate.SEED):
         dev = {d.source_text for d in generate.documents("dev", range(960), seed=seed)}
-        held = {d.source_text for d in generate.documents("holdout", range(960), seed=seed)}
+        held = {d.source_text for d in generate.documents("holdout", range(960), key=KEY, seed=seed)}
         assert dev & held == set()
         assert all(generate.side(text) == "dev" for text in dev) and all(generate.side(t) == "holdout" for t in held)
 
@@ -50,7 +53,7 @@ def test_adversarial_documents_hold_an_embedded_instruction_and_no_other_does():
 
 def test_some_forms_of_instruction_stand_in_the_holdout_only():
     def show(split):
-        return {form for form in wording.INJECTED["holdout"] for d in generate.documents(split, range(960))
+        return {form for form in wording.INJECTED["holdout"] for d in generate.documents(split, range(960), key=KEY)
                 if form.replace("{lure}", "").strip() in d.source_text}  # fmt: skip
 
     assert show("dev") == set() and show("holdout") == set(wording.INJECTED["holdout"])

@@ -73,7 +73,7 @@ def holdout(key: HoldoutKey, *, generated: int = 0) -> list[EvalDocument]:
     """
     if not isinstance(key, HoldoutKey):
         raise HoldoutClosed(f"the holdout opens with the gate's key, not with {type(key).__name__}")
-    return _with_generated(_read(_path("holdout")), "holdout", generated)
+    return _with_generated(_read(_path("holdout")), "holdout", generated, key=key)
 
 
 def pooled(key: HoldoutKey | None = None) -> list[EvalDocument]:
@@ -82,9 +82,9 @@ def pooled(key: HoldoutKey | None = None) -> list[EvalDocument]:
     The hand-written ones, and generated ones evenly over the strata with more of the critical
     adversarial: a model's call takes seconds, so that it cannot be asked about twelve thousand.
     """
-    numbers = generate.POOLED["dev" if key is None else "holdout"]
-    found = load() if key is None else holdout(key)
-    return found + generate.documents("dev" if key is None else "holdout", numbers)
+    split: Split = "dev" if key is None else "holdout"
+    written = load() if key is None else holdout(key)
+    return written + generate.documents(split, generate.POOLED[split], key=key)
 
 
 def version(split: Split, documents: Sequence[EvalDocument]) -> str:
@@ -113,10 +113,12 @@ def _path(split: Split) -> Path:
     return FOLDER / f"dataset-{split}.jsonl"
 
 
-def _with_generated(written: list[EvalDocument], split: Split, number: int) -> list[EvalDocument]:
+def _with_generated(
+    written: list[EvalDocument], split: Split, number: int, *, key: HoldoutKey | None = None
+) -> list[EvalDocument]:
     if number < 0:
         raise ValueError(f"generated = {number}: a number of documents from 0 on")
-    made = generate.documents(split, range(number))
+    made = generate.documents(split, range(number), key=key)
     if clash := {document.id for document in written} & {document.id for document in made}:
         raise DatasetError(f"{_path(split)}: ids of generated documents: {', '.join(sorted(clash)[:3])}")
     return written + made

@@ -12,10 +12,11 @@ import hashlib
 import itertools
 from collections.abc import Iterable, Mapping
 from random import Random
-from typing import Literal
+from typing import Literal, get_args
 
 from lib.evals import wording
 from lib.evals.fields import SCHEMAS
+from lib.evals.holdout_key import HoldoutClosed, HoldoutKey
 from lib.evals.rows import Complexity, EvalDocument, Split
 
 SEED = 20261109
@@ -35,11 +36,19 @@ POOLED: Mapping[Split, tuple[int, ...]] = {
 }
 
 
-def documents(split: Split, numbers: Iterable[int], *, seed: int = SEED) -> list[EvalDocument]:
+def documents(
+    split: Split, numbers: Iterable[int], *, key: HoldoutKey | None = None, seed: int = SEED
+) -> list[EvalDocument]:
     """The generated documents of these numbers; number `n` is of the stratum `STRATA[n % 48]`.
 
-    The holdout's come through `lib/evals/dataset.py` alone, like those of its file.
+    Raises:
+        HoldoutClosed: documents of the holdout without the gate's key.
+        ValueError: an unknown split.
     """
+    if split not in get_args(Split):
+        raise ValueError(f"split {split!r}: allowed are {', '.join(get_args(Split))}")
+    if split == "holdout" and not isinstance(key, HoldoutKey):
+        raise HoldoutClosed("generated documents of the holdout are made for the release gate only")
     return [_document(split, number, seed) for number in numbers]
 
 
@@ -86,8 +95,8 @@ def _text(
     tenant: str, doc_type: str, complexity: Complexity, expected: Mapping[str, str | None], split: Split, rng: Random
 ) -> str:
     plain = complexity == "simple" and rng.random() < 0.6
-    lines = [_line(name, text, expected, rng, plain=plain) for name, text in expected.items() if name != "currency"]
-    lines = [line for line in lines if line]
+    told = (_line(name, text, expected, rng, plain=plain) for name, text in expected.items() if name != "currency")
+    lines = [line for line in told if line]
     head, noise = [wording.TITLES[doc_type], f"Ref {rng.randrange(16**6):06x}"], list(wording.NOISE[doc_type])
     for line in rng.sample(noise, rng.randrange(3)):
         lines.insert(rng.randrange(len(lines) + 1), line)

@@ -1,7 +1,7 @@
 """The key that opens the holdout.
 
-Only two modules may import it: `lib/evals/dataset.py`, which asks for it, and `lib/evals/gate.py`,
-which makes it. A test reads the imports of every module of `lib` and of `scripts`, so that tuning
+Only three modules may name it: `lib/evals/dataset.py` and `lib/evals/generate.py`, which ask for it, and
+`lib/evals/gate.py`, which makes it. A test reads every module of `lib` and `scripts`, so that tuning
 against the holdout cannot happen by accident: whoever wants to must change that test.
 """
 

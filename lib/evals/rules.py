@@ -10,7 +10,7 @@ description of the reference's systems (shared/reference/evals-and-gate.pt.txt).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from lib.evals.fields import SCHEMAS
 from lib.evals.rows import EvalDocument, Extraction
@@ -47,7 +47,6 @@ LABELS: Mapping[str, str] = {
     "dateOfBirth": "born|date of birth|birth date|nascimento|data de nascimento",
 }
 _NAMED = {label: name for name, labels in LABELS.items() for label in labels.split("|")}
-LABELLED = re.compile(r"([^:]{1,40}):(.*)")
 PAGE = re.compile(r"[-=*\s]*(?:page|pagina|p\.)\s*\d+\s*(?:(?:of|de|/)\s*\d+)?[-=*\s]*|[-=_*]{3,}")
 # Marks of instructions to whoever reads by machine, as seen in the dev split.
 INJECTION = re.compile(
@@ -61,7 +60,7 @@ def baseline(document: EvalDocument) -> Extraction:
     """The fields that the strict patterns find; None for the others, no fields for an unknown type."""
     text = document.source_text
     names = SCHEMAS.get(document.doc_type)
-    found = names and {name: _strict(name, text) for name in names}
+    found = None if names is None else {name: _strict(name, text) for name in names}
     return Extraction(document=document.id, system="baseline", fields=found)
 
 
@@ -96,19 +95,16 @@ def _labelled(text: str, schema: Mapping[str, str]) -> Iterator[tuple[str, str]]
         folded = fold(line)
         if not folded or PAGE.fullmatch(folded) or INJECTION.search(folded):
             continue
-        found = LABELLED.fullmatch(line.strip())
-        name = _NAMED.get(fold(found[1]).rstrip(" .")) if found else None
-        if found and name in schema:
-            waiting = name
-            if found[2].strip():
-                yield name, found[2].strip()
-                waiting = None
-        elif waiting:
-            yield waiting, line.strip()
-            waiting = None
+        label, _, value = line.strip().partition(":")
+        name = _NAMED.get(fold(label).rstrip(" .")) if ":" in line else None
+        if name is None or name not in schema:
+            name, value = waiting, line
+        waiting = name if name and not value.strip() else None
+        if name and value.strip():
+            yield name, value.strip()
 
 
-def _agreed(values: list[str], read) -> str | None:
+def _agreed(values: list[str], read: Callable[[str], str | None]) -> str | None:
     """The one value that the lines give, or None: lines that contradict each other are not chosen between."""
     found = {value for value in map(read, values) if value is not None}
     return found.pop() if len(found) == 1 else None
