@@ -29,6 +29,7 @@ class Wanted:
     pooled: bool = False  # the runner's sample; the runner has no other
     inject_regression: bool = False
     out: Path | None = None
+    traces: Path | None = None
     manifest: Path = manifest.PATH
     documents: Path | None = None  # another file of dev documents
     run: str = runner.RUN
@@ -48,6 +49,8 @@ def main(wanted: Wanted) -> int:
     if wanted.out:
         report.write(wanted.out, made)
         print(f"wrote {wanted.out}")
+    if wanted.traces:
+        print(f"wrote {wanted.traces}")
     return 0
 
 
@@ -60,6 +63,8 @@ def _consistent(wanted: Wanted) -> None:
         raise ValueError(f"--record is for the runner; {wanted.system} calls no model")
     if wanted.documents and (wanted.split != "dev" or wanted.system == "runner"):
         raise ValueError("--documents is a file of dev documents for baseline, workflow or stub")
+    if wanted.traces and wanted.record:
+        raise ValueError("--traces is for a report: record first, then write the spans of the run")
     if wanted.limit is not None and not wanted.record:
         raise ValueError("--limit is for --record: a report leaves no document out")
 
@@ -71,6 +76,7 @@ def _report(wanted: Wanted) -> report.Report:
         return gate.holdout_report(
             wanted.system, generated=wanted.generated or 0, pooled=wanted.pooled,
             inject_regression=wanted.inject_regression, manifest_path=wanted.manifest, run=wanted.run,
+            traces_to=wanted.traces,
         )  # fmt: skip
     if wanted.system == "runner" or wanted.pooled:
         documents = dataset.pooled()
@@ -78,7 +84,7 @@ def _report(wanted: Wanted) -> report.Report:
         documents = dataset.load(wanted.split, path=wanted.documents, generated=wanted.generated or 0)
     made, _ = evaluate.report_for(
         wanted.system, documents, split="dev", manifest_path=wanted.manifest,
-        inject_regression=wanted.inject_regression, run=wanted.run,
+        inject_regression=wanted.inject_regression, run=wanted.run, traces_to=wanted.traces,
     )  # fmt: skip
     return made
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from urllib.parse import unquote
 
 from lib import text as words
 
@@ -21,8 +20,10 @@ ROUNDS = 3  # an escape in an escape in an escape; deeper ones are not what a ru
 STROKES = str.maketrans(dict(zip("øłđħŧıð", "oldhtid", strict=True)) | {"æ": "ae", "œ": "oe", "þ": "th"})
 MARKS = {"−": "-", "·": ".", "•": ".", "。": ".", "․": ".", "⁄": "/", "∕": "/"}
 FILLERS = "\u115f\u1160\u3164\uffa0\u2800"  # letters and symbols that show nothing
+SPECIAL = re.compile(r"[^\t-\r\x1c-~]")  # all but the printable and the white space of ASCII
 INVISIBLE = {"Cf", "Cc", "Cs", "Mn", "Me"}  # format, control, half a pair, marks on the letter before
 ESCAPE = re.compile(r"""\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|x([0-9a-fA-F]{2})|([nrtfbv"'/\\]))""")
+PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2})+")
 SHORT = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "v": "\v", "b": ""}
 # SHA-256, SHA-1, trace ids, span ids: random digits that mean nobody. One letter at least.
 DIGEST = re.compile(
@@ -35,11 +36,11 @@ def plain(text: str) -> str:
 
     White space stays as it is; a text of invisible characters gives an empty one.
     """
-    return "".join(_seen(character) for character in unicodedata.normalize("NFKC", text))
+    return SPECIAL.sub(lambda match: _seen(match[0]), unicodedata.normalize("NFKC", text))
 
 
 def _seen(character: str) -> str:
-    if character.isspace() or (character.isascii() and character.isprintable()):
+    if character.isspace():
         return character
     kind = unicodedata.category(character)
     if kind == "Nd":
@@ -69,14 +70,19 @@ def squash(text: str) -> str:
     >>> squash("Souza,\\n Ána-Maria")
     'souzaanamaria'
     """
-    return "".join(character for character in fold(text) if character.isalnum())
+    return squashed(fold(text))
+
+
+def squashed(folded: str) -> str:
+    """The letters and digits of a text that is folded already."""
+    return re.sub(r"[\W_]+", "", folded)
 
 
 def views(text: str) -> tuple[str, ...]:
     """The text, and what it is after its JSON, HTML and percent escapes, one round after another."""
     found = [text]
     for _ in range(ROUNDS):
-        opened = unquote(html.unescape(_pairs(ESCAPE.sub(_unescaped, found[-1]))))
+        opened = PERCENT.sub(_octets, html.unescape(_pairs(ESCAPE.sub(_unescaped, found[-1]))))
         if opened == found[-1]:
             break
         found.append(opened)
@@ -88,6 +94,10 @@ def _unescaped(escape: re.Match[str]) -> str:
         return SHORT.get(short, short)
     number = int(escape[1] or escape[2] or escape[3], 16)
     return chr(number) if number <= 0x10FFFF else ""
+
+
+def _octets(match: re.Match[str]) -> str:
+    return bytes.fromhex(match[0].replace("%", "")).decode("utf-8", "replace")
 
 
 def _pairs(text: str) -> str:

@@ -109,12 +109,16 @@ def report_for(
     manifest_path: Path = manifest.PATH,
     inject_regression: bool = False,
     run: str = runner.RUN,
+    traces_to: Path | None = None,
 ) -> tuple[report.Report, Graded]:
     """A system's report on documents and the grades behind it; the manifest is read before anything is asked.
+
+    `traces_to` is a file for the spans, one a document, which are the same bytes for the same run.
 
     Raises:
         ManifestError: the manifest is incomplete; nothing was evaluated.
         NotRecorded: the runner's ledger lacks replies.
+        RedactionError: a span would show something personal; no spans are written.
     """
     base = manifest.load(manifest_path)
     of = system(name, inject_regression=inject_regression, run=run)
@@ -124,7 +128,25 @@ def report_for(
         base, split=split, documents=documents, code=of.code, identifier=of.identifier, prompted=of.prompted
     )
     graded = evaluate(documents, of.extract)
+    if traces_to:
+        _trace(traces_to, documents, graded, of=of, versions=versions, run_id=run if of.prompted else f"{name}-{split}")
     return report_of(graded, documents, of=of, split=split, versions=versions), graded
+
+
+def _trace(
+    path: Path,
+    documents: Sequence[EvalDocument],
+    graded: Graded,
+    *,
+    of: System,
+    versions: Mapping[str, str],
+    run_id: str,
+) -> None:
+    from lib.evals import traces
+
+    calls = of.extract.calls(documents) if isinstance(of.extract, runner.Replay) else {}
+    rows = [(document, *pair) for document, pair in zip(documents, graded, strict=True)]
+    traces.write(path, rows, run_id=run_id, manifest=versions, calls=calls, at=traces.NO_CLOCK)
 
 
 def _beside(graded: Graded, of: System) -> dict[str, Any]:

@@ -110,7 +110,7 @@ def _system(span: Span) -> evaluate.System:
         return evaluate.system("stub", inject_regression="regression injected" in span.model)
     if span.system not in evaluate.NAMES:
         raise IncidentError(f"span {span.id}: system {span.system!r}; known are {', '.join(evaluate.NAMES)}")
-    return evaluate.system(span.system, **({"run": span.run} if span.system == "runner" else {}))
+    return evaluate.system(span.system, run=span.run) if span.system == "runner" else evaluate.system(span.system)
 
 
 def compare(document: EvalDocument, extraction: Extraction, grade: Grade) -> tuple[Compared, ...]:
@@ -168,8 +168,11 @@ def add(case: EvalDocument, *, note: str, path: Path | None = None) -> bool:
     before = path.read_bytes()
     scratch = path.with_suffix(".jsonl.part")
     scratch.write_bytes(before + b"\n" * (not before.endswith(b"\n")) + line.encode() + b"\n")
-    dataset.load(path=scratch)  # a file that cannot be read must not take the place of one that can
-    scratch.replace(path)
+    try:
+        dataset.load(path=scratch)  # a file that cannot be read must not take the place of one that can
+        scratch.replace(path)
+    finally:
+        scratch.unlink(missing_ok=True)
     return True
 
 

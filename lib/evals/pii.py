@@ -47,13 +47,14 @@ MAIL = re.compile(r"(?<=[\w+%'-])\s?(?:@|[(\[]at[)\]])\s?[\w-]{1,63}(?:\.[\w-]{1
 # fixed ones with 2 to 5: Anatel, Resolução 749/2022. International: at most 15 digits, ITU-T E.164.
 AREA = r"(?:1[1-9]|2[12478]|3[1-578]|4[1-9]|5[1345]|6[1-9]|7[134579]|8[1-9]|9[1-9])"
 PHONE = re.compile(
-    rf"""(?x) (?<![\w+]) \+\s?[1-9](?:[\s.\-()/]{{0,3}}\d){{7,14}}(?!\d)
-    | (?<!\d)\(\s?0?{AREA}\s?\)[\s.-]{{0,3}}(?:9[\s.]?\d{{4}}|[2-5]\d{{3}})[\s.-]{{0,3}}\d{{4}}(?!\d)
-    | (?<!\d)(?<!\d[.,-])0?{AREA}[\s.-]{{0,3}}9[\s.]?\d{{4}}[\s.-]{{0,3}}\d{{4}}(?![.,]?\d)
-    | (?<!\d)(?<!\d[.,-])0?{AREA}[\s.]{{1,3}}[2-5]\d{{3}}[.-]\d{{4}}(?![.,-]?\d)
+    rf"""(?x) (?<!\d)\(\s?0?{AREA}\s?\)[\s.-]{{0,3}}(?:9[\s.]?\d{{4}}|[2-5]\d{{3}})[\s.-]{{0,3}}\d{{4}}(?!\d)
+    | (?<!\d)(?<!\d[.,-])0?{AREA}[\s.-]{{0,2}}9[\s.]?\d{{4}}[\s.-]{{0,2}}\d{{4}}(?![.,]?\d)
+    | (?<!\d)(?<!\d[.,-])0?{AREA}[\s.]{{1,2}}[2-5]\d{{3}}[.-]\d{{4}}(?![.,-]?\d)
     | (?<![\d\#])(?<!\d[.,-])9\d{{4}}-\d{{4}}(?![.,-]?\d)
     | (?<!\d)(?<!\d[.,-])(?:\(\d{{3}}\)\s?|\d{{3}}[.-])\d{{3}}[.-]\d{{4}}(?![.,-]?\d)"""
 )
+ABROAD = re.compile(r"(?<![\w+])\+[1-9]\d{0,14}(?:[\s.\-/]?\s?\(?\d{2,14}\)?){0,7}(?!\d)")
+SIGNED = re.compile(r"\+\d+\.\d+")  # a number with its sign
 # Beside what lib/models/redaction.py knows: Slack, GitHub, GitLab, Stripe, AWS, PEM, and keys by the name before them.
 KEY = re.compile(
     r"""(?x) \bxox[abeoprs]-[\w-]{10,} | \bgithub_pat_\w{20,} | \bglpat-[\w-]{16,} | \b[rs]k_(?:live|test)_\w{10,}
@@ -82,12 +83,18 @@ def _kinds(seen: str) -> set[str]:
         found.add("cnpj")
     if any(_lettered(_bare(match[1])) for match in LETTERED.finditer(seen)):
         found.add("cnpj")
+    if any(_abroad(match[0]) for match in ABROAD.finditer(seen)):
+        found.add("phone")
     named = {"date of birth": BIRTH, "e-mail": MAIL, "phone": PHONE}
     return found | {name for name, pattern in named.items() if pattern.search(seen)}
 
 
 def _bare(matched: str) -> str:
     return "".join(character for character in matched if character.isalnum())
+
+
+def _abroad(matched: str) -> bool:
+    return 8 <= sum(map(str.isdigit, matched)) <= 15 and not SIGNED.fullmatch(matched)
 
 
 def _lettered(bare: str) -> bool:

@@ -35,7 +35,7 @@ def found(text: str, planted: Mapping[str, str | None] | Iterable[str | None]) -
     if not wanted:
         return []
     folds = [disguise.fold(disguise.without_digests(disguise.plain(view))) for view in disguise.views(text)]
-    seen = [_Seen(folded, "".join(c for c in folded if c.isalnum())) for folded in folds]
+    seen = [_Seen(folded, disguise.squashed(folded)) for folded in folds]
     days: set[dates.date] = set()
     if any(dates.whole(value) for value in wanted.values()):
         days = set().union(*(dates.readings(folded) for folded in folds))
@@ -59,7 +59,7 @@ def _forms(value: str) -> Iterable[str]:
 
 
 def _form_in(view: _Seen, form: str) -> bool:
-    if form.isdecimal() and len(form) < NUMBER:
+    if form.isdecimal() and (len(form) < NUMBER or len(set(form)) == 1):  # every time has many zeros
         return re.search(r"(?<!\d)" + r"[\W_]{0,4}".join(form) + r"(?!\d)", view.folded) is not None
     if len(form.encode()) < WORD:
         return re.search(rf"(?<![^\W_]){re.escape(form)}(?![^\W_])", view.folded) is not None

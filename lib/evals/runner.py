@@ -151,6 +151,11 @@ class Replay:
                 f"--record` records them"
             )
 
+    def calls(self, documents: Sequence[EvalDocument]) -> dict[str, Call]:
+        """The ledger's row about each document that was asked about, by the document's id."""
+        keys = {each.id: key(each, self._model.model) for each in askable(documents)}
+        return {id_: self._calls[call] for id_, call in keys.items() if call in self._calls}
+
     def __call__(self, document: EvalDocument) -> Extraction:
         """What the model extracted; of a type without a schema nothing was asked.
 

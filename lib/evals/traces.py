@@ -3,8 +3,9 @@
 A span has the document's id, SHA-256 and length, never its text; the names of the personal fields that
 it has, never their values; outcomes of fields by name, never what was replied. Attribute names of a
 model's call are those of OpenTelemetry's GenAI conventions (package opentelemetry-semantic-conventions);
-our own begin with `minilake.`. With `Tracer(at=...)` ids follow from run and document and times from
-`at`, so that equal runs give equal bytes; without it both are the SDK's.
+our own begin with `minilake.`. A model's call has the times of its ledger row. With `Tracer(at=...)` ids follow
+from run and document, and what has no row begins at `at`, so that equal runs give equal bytes; without
+it both are the SDK's.
 
 Every line is scanned before it counts, and the file is written whole at the end or not at all. The
 spans of a run say how it was, so that `lib/evals/incident.py` can find its way back to a document.
@@ -15,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
@@ -35,6 +36,7 @@ from lib.schema import Call
 
 OURS = "minilake."
 EVENT = "gen_ai.evaluation.result"  # the event of the GenAI conventions; the package has its attributes only
+NO_CLOCK = datetime(1970, 1, 1, tzinfo=UTC)  # when nothing measured a time
 SCHEMA = 1  # of our own attributes
 
 
@@ -44,7 +46,7 @@ class Tracer:
     Raises:
         RedactionError: a span would show personal data or a key; nothing at all is written.
 
-    `at` makes ids and times deterministic: an aware time at which every span begins.
+    `at` makes ids and times deterministic: an aware time at which spans without a model's call begin.
     """
 
     def __init__(self, path: Path, *, at: datetime | None = None) -> None:
@@ -74,7 +76,7 @@ class Tracer:
         """
         if not document.id == extraction.document == grade.document:
             raise ValueError(f"one span, three documents: {document.id}, {extraction.document}, {grade.document}")
-        begun = self._start if self._start is not None else _begun(call)
+        begun = self._start if call is None else _begun(call)
         self._ids.of = f"{run_id}\x1f{document.id}" if self._start is not None else None
         operation = "chat" if call else "extract"
         span = self._provider.get_tracer("lib.evals").start_span(
@@ -85,8 +87,10 @@ class Tracer:
         length_ns = int((extraction.latency_s or 0.0) * 1e9)
         end = None if begun is None else begun + length_ns
         for name, held in {"schema": grade.schema, "policy": grade.policy, "task_success": grade.task_success}.items():
-            score = {gen_ai.GEN_AI_EVALUATION_NAME: name, gen_ai.GEN_AI_EVALUATION_SCORE_VALUE: float(held),
-                     gen_ai.GEN_AI_EVALUATION_SCORE_LABEL: "pass" if held else "fail"}  # fmt: skip
+            score: dict[str, str | float] = {
+                gen_ai.GEN_AI_EVALUATION_NAME: name, gen_ai.GEN_AI_EVALUATION_SCORE_VALUE: float(held),
+                gen_ai.GEN_AI_EVALUATION_SCORE_LABEL: "pass" if held else "fail",
+            }  # fmt: skip
             span.add_event(EVENT, score, timestamp=end)
         if not extraction.available:
             span.set_attribute(ERROR_TYPE, extraction.error or "unknown")
@@ -180,8 +184,8 @@ def _called(operation: str, call: Call | None) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _begun(call: Call | None) -> int | None:
-    return None if call is None else int(datetime.fromisoformat(call.started_at).timestamp() * 1_000_000) * 1000
+def _begun(call: Call) -> int:
+    return int(datetime.fromisoformat(call.started_at).timestamp() * 1_000_000) * 1000
 
 
 def _line(span: ReadableSpan) -> str:

@@ -41,6 +41,7 @@ def _add_evals(verbs: Any) -> None:
     )
     evals.add_argument("--inject-regression", action="store_true", help="the STUB invents dates: the gate must fail")
     evals.add_argument("--out", metavar="FILE", type=Path, help="write the report as JSON")
+    evals.add_argument("--traces", metavar="FILE", type=Path, help="write one span a document as JSON lines")
     evals.add_argument("--manifest", metavar="FILE", type=Path, help="versions (default: data/evals/manifest.json)")
     evals.add_argument("--documents", metavar="FILE", type=Path, help="another file of dev documents")
     evals.add_argument("--run", metavar="NAME", help="the runner's recorded run (default: runner-1.5b)")
