@@ -106,8 +106,8 @@ def decisions(made: Mapping[str, Decision], *, standing: str) -> Figure:
     title = f"The gate stops {stopped} of {len(compared)} candidates"
     if hidden:
         title += f", {len(hidden)} of them although the mean rises"
-    policies = {(found.policy, found.epsilon) for found in compared.values()}
-    told = "; ".join(f"policy {policy}, epsilon {epsilon:g}" for policy, epsilon in sorted(policies))
+    policies = sorted({f"{found.policy} at epsilon {found.epsilon:g}" for found in compared.values()})
+    told = f"policy {' or '.join(policies)}"
     note = f"Each point is a candidate against its baseline ({told}). Cross: stopped; dot: let "
     note += "through. Shaded: a critical stratum drops by more than epsilon."
     if refused:

@@ -49,7 +49,7 @@ def on_dev(system: str, *, pooled: bool = False, inject_regression: bool = False
 
 
 def invented(system: str, strata: Mapping[str, tuple[bool, int, int]]) -> Report:
-    """A report by hand, to show what a mean hides: by tenant whether it is critical, how many are right, of how many."""
+    """A report by hand, to show what a mean hides: tenant -> (critical, how many are right, of how many)."""
     rows = [
         report_.ReportDocument(
             id=f"{tenant}-{i:02d}", keys={"tenantId": tenant}, critical=critical, task_success=i < right,
