@@ -45,7 +45,8 @@ class Passage:
     `source` is the retriever that ranked it, or the context that drew it (noise, superseded), which
     has neither rank nor score. `given`: it stands in the prompt. `gold_chunk`: it covers at least half
     of an evidence span, `gold_document`: its document holds evidence. `gold` and `stale` are where the
-    question's evidence and superseded evidence stand in its text. `elsewhere`: 1-based rank by retriever.
+    question's evidence and superseded evidence stand in its text. `elsewhere`: 1-based rank
+    by other retrievers.
     """
 
     chunk: Chunk
@@ -193,7 +194,11 @@ class _Marks:
                 Label(card.id, card.status, self._replaced_by.get(card.id))
                 for card in cards_.supporting(piece, self._cards)
             ),
-            elsewhere={name: ranks[piece.chunk] for name, ranks in self._ranks.items() if piece.chunk in ranks},
+            elsewhere={
+                name: ranks[piece.chunk]
+                for name, ranks in self._ranks.items()
+                if name != source and piece.chunk in ranks
+            },
         )
 
 

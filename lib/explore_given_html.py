@@ -27,8 +27,10 @@ def passages(view: View, *, text: bool) -> str:
         alone = view.setting.contexts == ("none",)
         return "<h4>Passages</h4>\n<p>This arm gives the question alone.</p>" if alone else ""
     ranked = sorted({passage.source for passage in view.passages if passage.rank})
-    how = f", ranked by {' and '.join(ranked)}" if ranked else ""
-    hidden = "" if text else " Their text is other people's: it is shown from the local lake, never kept in a page."
+    how = f", the first of the {' and '.join(ranked)} ranking" if ranked else ""
+    hidden = (
+        "" if text else " Their text is other people’s: JupyterLab shows it from the local lake, and no page keeps it."
+    )
     parts = [f"<h4>Passages: {len(given)} given{escape(how)}</h4>\n<p>{_found(view, given)}{hidden}</p>"]
     parts.append(_passage_table(given, text=text))
     if view.missed:
@@ -46,18 +48,18 @@ def _found(view: View, given: Sequence[Passage]) -> str:
 
 
 def _passage_table(passages: Sequence[Passage], *, text: bool) -> str:
-    columns = [Column("rank", True), Column("chunk"), Column("score", True), Column("gold"),
-               Column("decisions it supports"), Column("rank elsewhere")]  # fmt: skip
+    columns = [Column("rank", "number"), Column("score", "number"), Column("chunk", "wide"), Column("gold", "wide"),
+               Column("decisions it supports", "wide"), Column("rank elsewhere", "wide")]  # fmt: skip
     rows, texts = [], []
     for passage in passages:
         rows.append(
             [
                 str(passage.rank) if passage.rank else passage.source or "–",
-                code(passage.chunk.chunk),
                 "–" if passage.score is None else decimal(passage.score, 4),
+                code(passage.chunk.chunk),
                 _marks(passage),
                 "<br>".join(_label(*label) for label in passage.labels) or "no recorded decision",
-                escape(", ".join(f"{name} {rank}" for name, rank in passage.elsewhere.items())) or "in none",
+                escape(", ".join(f"{name} {rank}" for name, rank in passage.elsewhere.items())) or "nowhere",
             ]
         )
         texts.append(f"<pre>{_marked(passage)}</pre>" if text else "")
@@ -95,7 +97,8 @@ def documents(view: View) -> str:
     """The documents that were given whole; nothing where there are none."""
     if not view.documents:
         return ""
-    columns = [Column("document"), Column("title"), Column("origin"), Column("characters", True), Column("gold")]
+    columns = [Column("document", "wide"), Column("title", "wide"), Column("origin"), Column("characters", "number"),
+               Column("gold")]  # fmt: skip
     rows = [
         [code(whole.document.doc), escape(whole.document.title), whole.document.origin,
          f"{len(whole.document.text):,}", badge("gold document", "gold") if whole.gold else "–"]
@@ -112,8 +115,8 @@ def cards(view: View) -> str:
     if not view.cards:
         return ""
     given = sum(shown.given for shown in view.cards)
-    columns = [Column("card"), Column("in the prompt"), Column("chain, oldest first"), Column("decision"),
-               Column("sources")]  # fmt: skip
+    columns = [Column("card", "wide"), Column("in the prompt", "wide"), Column("chain, oldest first", "wide"),
+               Column("decision", "wide"), Column("sources", "wide")]  # fmt: skip
     rows = [_card(view, shown) for shown in view.cards]
     return f"<h4>Cards: {given} given</h4>\n" + table(columns, rows)
 

@@ -102,7 +102,7 @@ def _options(view: View) -> str:
         bar = f'<span class="bar" style="width:{count}em"></span>{count}' if count is not None else "–"
         gold = " " + badge("gold", "gold") if option.right else ""
         rows.append([option.letter, escape(option.text) + gold, ROLES[option.role], bar])
-    columns = [Column("letter"), Column("option"), Column("is"), Column("votes")]
+    columns = [Column("letter"), Column("option", "wide"), Column("role"), Column("votes")]
     return "<h4>Options and votes</h4>\n" + table(columns, rows)
 
 
@@ -110,10 +110,10 @@ def _answers(view: View) -> str:
     if not view.samples:
         return ""
     rows = [_answer(sample) for sample in view.samples]
-    columns = [Column("sample", True), Column("shown"), Column("canonical"), Column("is"), Column("class"),
-               Column("reply"), Column("tokens in", True), Column("cached", True), Column("out", True),
-               Column("latency s", True), Column("nominal USD", True), Column("actual USD", True),
-               Column("prompt")]  # fmt: skip
+    columns = [Column("sample", "number"), Column("shown"), Column("canonical"), Column("role"), Column("class"),
+               Column("reply"), Column("tokens in", "number"), Column("cached", "number"), Column("out", "number"),
+               Column("latency s", "number"), Column("nominal USD", "number"), Column("actual USD", "number"),
+               Column("prompt", "wide")]  # fmt: skip
     return f"<h4>The {len(rows)} answers</h4>\n" + table(columns, rows) + _cost(view)
 
 
@@ -198,8 +198,8 @@ def _rebuilt(view: View) -> str:
 
 
 def _everywhere(view: View) -> str:
-    columns = [Column("arm"), Column("model"), Column("context"), Column("vote"), Column("outcome"),
-               Column("votes A B C D"), Column("nominal USD", True)]  # fmt: skip
+    columns = [Column("arm"), Column("model", "wide"), Column("context"), Column("vote"), Column("outcome"),
+               Column("votes A B C D"), Column("nominal USD", "number")]  # fmt: skip
     rows = [_elsewhere(each) for each in view.everywhere]
     here = [each.arm == view.arm for each in view.everywhere]
     return "<h4>The same question in every arm</h4>\n" + table(columns, rows, here=here)

@@ -16,10 +16,10 @@ Kind = Literal["", "gold", "stale", "good", "bad"]
 
 
 class Column(NamedTuple):
-    """A table's column; numbers stand at the right."""
+    """A table's column. Numbers stand at the right; a wide one gets a line of its own on a narrow page."""
 
     name: str
-    number: bool = False
+    kind: Literal["text", "number", "wide"] = "text"
 
 
 def badge(text: str, kind: Kind = "") -> str:
@@ -58,7 +58,10 @@ def _rows(
 
 
 def _side(column: Column) -> str:
-    return ' class="n"' if column.number else ""
+    """Class and side: Lab's own sheet puts cells at the right, and keeps inline styles where it drops ours."""
+    if column.kind == "number":
+        return ' class="n"'
+    return f' class="{column.kind[0]}" style="text-align:left"'
 
 
 def fold(summary: str, inside: str, *, opened: bool = False) -> str:

@@ -38,11 +38,13 @@ CSS = """
 .mlx.mlx summary{cursor:pointer;padding:.15em 0;display:list-item}
 .mlx .bar{display:inline-block;height:.7em;background:currentColor;opacity:.55;margin-right:.4em;min-width:1px}
 @container (max-width:620px){
- .mlx.mlx :is(table,tbody,tr,td){display:block;width:auto}
+ .mlx.mlx :is(table,tbody){display:block;width:auto}
  .mlx.mlx thead{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
- .mlx.mlx tr{padding:.4em 0;border-bottom:1px solid var(--jp-border-color1,#8c959f)}
- .mlx.mlx td,.mlx.mlx td.n{border:0;padding:.05em 0;text-align:left;display:flex;gap:.6em}
- .mlx.mlx td[data-l]::before{content:attr(data-l);flex:0 0 8em;color:var(--jp-content-font-color2,#57606a)}
- .mlx.mlx tr.text td{display:block}
+ .mlx.mlx tr{display:grid;grid-template-columns:repeat(auto-fill,minmax(6.4em,1fr));gap:.3em .8em;padding:.5em 0;
+  border-bottom:1px solid var(--jp-border-color1,#8c959f)}
+ .mlx.mlx td,.mlx.mlx td.n{border:0;padding:0;text-align:left}
+ .mlx.mlx td.w,.mlx.mlx tr.text td{grid-column:1/-1}
+ .mlx.mlx td[data-l]::before{content:attr(data-l);display:block;font-size:11px;line-height:1.3;font-weight:400;
+  color:var(--jp-content-font-color2,#57606a)}
 }
 """

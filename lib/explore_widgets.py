@@ -80,7 +80,7 @@ class Explorer:
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
         """The widgets, and a sentence for whoever reads the notebook without them."""
         bundle = self.box._repr_mimebundle_(**kwargs)
-        plain = "The explorer: it needs JupyterLab and a kernel (make lab)."
+        plain = "The explorer runs in JupyterLab with a kernel (make lab). Below stands one view of it as plain HTML."
         return {**bundle, "text/plain": plain, "text/html": f"<p>{plain}</p>"}
 
     def _open(self) -> None:
