@@ -27,7 +27,7 @@ def passages(view: View, *, text: bool) -> str:
         alone = view.setting.contexts == ("none",)
         return "<h4>Passages</h4>\n<p>This arm gives the question alone.</p>" if alone else ""
     ranked = sorted({passage.source for passage in view.passages if passage.rank})
-    how = f", the first of the {' and '.join(ranked)} ranking" if ranked else ""
+    how = f", the top of the {ranked[0]} ranking" if len(ranked) == 1 else ""
     hidden = (
         "" if text else " Their text is other people’s: JupyterLab shows it from the local lake, and no page keeps it."
     )

@@ -64,6 +64,7 @@ def _head(view: View) -> str:
             *(f"<p>{badge('note', 'bad')} {escape(note)}</p>" for note in view.notes),
             _verdict(view),
             _gate(view),
+            f'<p class="soft">The author’s note: {escape(question.note)}</p>' if question.note else "",
         ]
     ).strip()
 
@@ -198,7 +199,7 @@ def _rebuilt(view: View) -> str:
 
 
 def _everywhere(view: View) -> str:
-    columns = [Column("arm"), Column("model", "wide"), Column("context"), Column("vote"), Column("outcome"),
+    columns = [Column("arm"), Column("model", "wide"), Column("context"), Column("vote"), Column("outcome", "wide"),
                Column("votes A B C D"), Column("nominal USD", "number")]  # fmt: skip
     rows = [_elsewhere(each) for each in view.everywhere]
     here = [each.arm == view.arm for each in view.everywhere]

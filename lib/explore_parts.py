@@ -23,8 +23,8 @@ class Column(NamedTuple):
 
 
 def badge(text: str, kind: Kind = "") -> str:
-    """A word with a tint; the tint repeats what the word says."""
-    return f'<span class="b {kind}">{escape(text)}</span>'
+    """A bold word, with a tint where styles are kept; the tint repeats what the word says."""
+    return f'<b class="b {kind}">{escape(text)}</b>'
 
 
 def code(text: str) -> str:

@@ -23,8 +23,8 @@ CSS = """
 .mlx.mlx :is(th,td).n{text-align:right;font-variant-numeric:tabular-nums;overflow-wrap:normal}
 .mlx.mlx tr.here :is(td,th){font-weight:600}
 .mlx.mlx tr.text td{border-bottom-width:2px;padding-top:0}
-.mlx .b{display:inline-block;padding:0 .5em;margin:0 .25em .1em 0;border-radius:.7em;font-size:12px;line-height:1.6;
- border:1px solid var(--jp-border-color1,#8c959f);white-space:nowrap}
+.mlx .b{display:inline-block;font-weight:400;padding:0 .5em;margin:0 .25em .1em 0;border-radius:.7em;font-size:12px;
+ line-height:1.6;border:1px solid var(--jp-border-color1,#8c959f);white-space:nowrap}
 .mlx .gold{background:rgba(212,160,23,.28);border-color:rgba(180,130,0,.9)}
 .mlx .stale{background:rgba(214,69,65,.22);border-color:rgba(200,60,60,.9)}
 .mlx .good{background:rgba(46,160,67,.24);border-color:rgba(40,140,60,.9)}
