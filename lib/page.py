@@ -28,6 +28,13 @@ def say(text: str) -> None:
     display(Markdown(text))
 
 
+def block(html: str) -> None:
+    """HTML that is made elsewhere, such as a page of the explorer."""
+    from IPython.display import HTML, display
+
+    display(HTML(html))
+
+
 def banner(reasons: Sequence[str]) -> None:
     """EXPLORATORY and why, or that nothing stands against a confirmatory reading."""
     if not reasons:

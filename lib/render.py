@@ -1,8 +1,9 @@
 """An executed notebook as the same bytes on every machine and in every run.
 
 Only what varies without meaning is taken out: times, random ids, addresses, absolute paths, versions
-of the kernel. Outputs stay. Plain dictionaries in and out (the JSON of a notebook); the file
-format is nbformat 4.5. See docs/architecture.md and DESIGN section 8.
+of the kernel. Outputs stay, and so does the state of widgets, which then show without a kernel. Plain
+dictionaries in and out (the JSON of a notebook); the file format is nbformat 4.5. See
+docs/architecture.md and DESIGN section 8.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import json
 import re
 from collections.abc import Mapping
 from typing import Any
+
+from lib import render_widgets
 
 Notebook = dict[str, Any]
 KERNELSPEC = {"display_name": "Python 3", "language": "python", "name": "python3"}
@@ -27,10 +30,12 @@ def normalise(notebook: Notebook, *, replace: Mapping[str, str]) -> Notebook:
     are replaced first, so that an environment inside the repository keeps its own name.
     """
     words = sorted(replace.items(), key=lambda item: -len(item[0]))
-    cells = [_cell(cell, number, words) for number, cell in enumerate(notebook["cells"], start=1)]
+    numbered, widgets = render_widgets.renumber(notebook["cells"], notebook["metadata"].get("widgets", {}))
+    cells = [_cell(cell, number, words) for number, cell in enumerate(numbered, start=1)]
+    state = {"widgets": render_widgets.mapped(widgets, lambda text: _plain(text, words))} if widgets else {}
     return {
         "cells": cells,
-        "metadata": {"kernelspec": KERNELSPEC, "language_info": {"name": "python"}},
+        "metadata": {"kernelspec": KERNELSPEC, "language_info": {"name": "python"}, **state},
         "nbformat": 4,
         "nbformat_minor": 5,
     }
@@ -86,8 +91,11 @@ def _clean(value: Any, words: list[tuple[str, str]]) -> Any:
         if value and all(isinstance(part, str) for part in value):
             return _clean("".join(value), words)
         return [_clean(part, words) for part in value]
-    if not isinstance(value, str):
-        return value
+    return _plain(value, words) if isinstance(value, str) else value
+
+
+def _plain(value: str, words: list[tuple[str, str]]) -> str:
+    """A text without paths, addresses and random names."""
     for path, word in words:
         value = value.replace(path, word)
     value = _KERNEL_FILE.sub("<cell>", value)

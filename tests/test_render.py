@@ -1,11 +1,11 @@
-"""lib/render.py: what varies between runs goes, what the notebook says stays."""
+"""lib/render.py, render_widgets.py: what varies between runs goes, what the notebook says stays."""
 
 from __future__ import annotations
 
 import copy
 import json
 
-from lib import render
+from lib import render, render_widgets
 
 
 def code(*outputs, source="x", count=1, **metadata):
@@ -97,3 +97,77 @@ def test_the_text_is_what_nbformat_reads():
     text = render.dump(render.normalise(notebook(code(stream("ação\n"), display(**{"text/plain": "x"}))), replace={}))
     nbformat.validate(nbformat.reads(text, as_version=4))
     assert "ação" in text and text.endswith("}\n") and json.loads(text)["nbformat_minor"] == 5
+
+
+# --- widgets
+
+
+def model(name, **state):
+    return {"model_module": "m", "model_module_version": "2.0.0", "model_name": name, "state": state}
+
+
+def with_widgets(ids, **more):
+    """A box of two texts with a shared layout, and a link between the texts that nothing shows; ids by their part."""
+    refer = {part: f"IPY_MODEL_{id_}" for part, id_ in ids.items()}
+    models = {
+        ids["box"]: model("BoxModel", children=[refer["first"], refer["second"]], layout=refer["layout"]),
+        ids["first"]: model("TextModel", value="at /home/me/x, 0x7f00aa11", layout=refer["layout"], **more),
+        ids["second"]: model("TextModel", value="two", _options_labels=["a", "b"], layout=refer["layout"]),
+        ids["layout"]: model("LayoutModel", width="auto"),
+        ids["link"]: model("LinkModel", source=[refer["first"], "value"], target=[refer["second"], "value"]),
+    }
+    view = {"model_id": ids["box"], "version_major": 2, "version_minor": 0}
+    shown = display(**{render_widgets.VIEW: view, "text/plain": "x"})
+    state = {render_widgets.STATE: {"state": dict(sorted(models.items())), "version_major": 2, "version_minor": 0}}
+    return notebook(code(shown), widgets=state)
+
+
+PARTS = ("box", "first", "second", "layout", "link")
+
+
+def test_two_runs_of_the_same_widgets_are_the_same_bytes():
+    """Whatever the random ids are, and hence in whatever order a file holds the models."""
+    texts = set()
+    for turn in range(5):
+        ids = {part: f"{(number * 7 + turn * 3) % 16:x}" * 32 for number, part in enumerate(PARTS)}
+        texts.add(render.dump(render.normalise(with_widgets(ids), replace={"/home/me": "~"})))
+    assert len(texts) == 1
+
+
+def test_every_reference_of_a_widget_leads_to_a_model_and_the_rest_of_its_state_stays():
+    ids = {part: f"{number + 10:x}" * 32 for number, part in enumerate(PARTS)}
+    done = render.normalise(with_widgets(ids), replace={"/home/me": "~"})
+    models = done["metadata"]["widgets"][render_widgets.STATE]["state"]
+    assert len(models) == 5 and all(id_ not in render.dump(done) for id_ in ids.values())
+    box = models[done["cells"][0]["outputs"][0]["data"][render_widgets.VIEW]["model_id"]]
+    first, second = (models[child.removeprefix("IPY_MODEL_")] for child in box["state"]["children"])
+    assert first["state"]["value"] == "at ~/x, 0x…"
+    assert second["state"]["_options_labels"] == ["a", "b"]
+    assert models[first["state"]["layout"].removeprefix("IPY_MODEL_")]["state"] == {"width": "auto"}
+    link = next(each for each in models.values() if each["model_name"] == "LinkModel")["state"]
+    assert [link[end][0] for end in ("source", "target")] == box["state"]["children"]
+
+
+def test_widgets_that_refer_to_each_other_and_to_nothing_are_renumbered_too():
+    ids = {part: f"{number:x}" * 32 for number, part in enumerate(PARTS, start=1)}
+    turning = with_widgets(ids, parent=f"IPY_MODEL_{ids['box']}", gone="IPY_MODEL_nowhere")
+    models = render.normalise(turning, replace={})["metadata"]["widgets"][render_widgets.STATE]["state"]
+    first = next(each for each in models.values() if "parent" in each["state"])["state"]
+    assert models[first["parent"].removeprefix("IPY_MODEL_")]["model_name"] == "BoxModel"
+    assert first["gone"].startswith("IPY_MODEL_")
+
+
+def test_normalising_widgets_twice_changes_nothing_and_without_their_state_the_ids_are_numbers_too():
+    ids = {part: f"{number:x}" * 32 for number, part in enumerate(PARTS, start=1)}
+    once = render.normalise(with_widgets(ids), replace={})
+    assert render.normalise(once, replace={}) == once
+    bare = with_widgets(ids) | {"metadata": {}}
+    done = render.normalise(bare, replace={})
+    assert ids["box"] not in render.dump(done) and set(done["metadata"]) == {"kernelspec", "language_info"}
+
+
+def test_a_notebook_with_widgets_is_what_nbformat_reads():
+    import nbformat
+
+    ids = {part: f"{number:x}" * 32 for number, part in enumerate(PARTS, start=1)}
+    nbformat.validate(nbformat.reads(render.dump(render.normalise(with_widgets(ids), replace={})), as_version=4))
