@@ -12,6 +12,7 @@ import json
 import math
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from lxml import html
@@ -39,11 +40,21 @@ def words(element: html.HtmlElement) -> str:
     return " ".join(element.text_content().split())
 
 
+@cache
+def rows_of(file: Path, stamp: tuple[int, int]) -> list[dict]:
+    """The rows of a CSV or JSONL file; `stamp` (its time and size) makes a changed file another one."""
+    text = file.read_text(encoding="utf-8")
+    if file.suffix == ".csv":
+        return list(csv.DictReader(text.splitlines()))
+    return [json.loads(line) for line in text.splitlines() if line]
+
+
 def looked_up(element: html.HtmlElement, root: Path) -> str:
     """What the file says, by the element's own account of where its value stands."""
     file, how, column = root / element.get("data-file"), element.get("data-how"), element.get("data-column")
     where = json.loads(element.get("data-where"))
-    text = file.read_text(encoding="utf-8")
+    if how in ("text", "field"):
+        text = file.read_text(encoding="utf-8")
     if how == "text":
         return element.get("value") if " ".join(element.get("value").split()) in " ".join(text.split()) else "absent"
     if how == "field":
@@ -51,14 +62,17 @@ def looked_up(element: html.HtmlElement, root: Path) -> str:
         for name in column.split("."):
             data = data[name]
         return data if isinstance(data, str) else json.dumps(data)
-    if file.suffix == ".csv":
-        rows = list(csv.DictReader(text.splitlines()))
-    else:
-        rows = [json.loads(line) for line in text.splitlines() if line]
-    chosen = [row for row in rows if all(row[name] == wanted for name, wanted in where.items())]
+    stat = file.stat()
+    chosen = [
+        row
+        for row in rows_of(file, (stat.st_mtime_ns, stat.st_size))
+        if all(row[name] == wanted for name, wanted in where.items())
+    ]
     if how == "count":
         return str(sum(1 for row in chosen if not column or row[column]))
     cells = [row[column] for row in chosen]
+    if how == "first":
+        return cells[0]
     if how == "cell":
         return cells[0] if len(cells) == 1 else f"{len(cells)} cells"
     numbers = [float(cell) for cell in cells if cell]
@@ -109,7 +123,9 @@ def _table(table: html.HtmlElement, file: Path, name: str) -> Iterator[str]:
         told = list(csv.reader(lines))
     shown = [[cell.text_content() for cell in row] for row in table.iter("tr")]
     if shown != told and not (len(told) == 1 and shown == [told[0], ["no rows"]]):
-        different = next((number for number, pair in enumerate(zip(shown, told)) if pair[0] != pair[1]), "length")
+        different = next(
+            (number for number, pair in enumerate(zip(shown, told, strict=False)) if pair[0] != pair[1]), "length"
+        )
         yield f"{name}: not the cells of {file.name}, first at row {different}"
 
 
@@ -122,8 +138,11 @@ def names(root: Path) -> set[str]:
         known |= {path.relative_to(root).as_posix() for path in folder.rglob("*")}
     known |= {path.stem for path in root.glob("figures/*/*")}
     for path in root.glob("notebooks/rendered/*/*.ipynb"):
-        first = "".join(json.loads(path.read_text(encoding="utf-8"))["cells"][0]["source"])
-        known |= {first.splitlines()[0].removeprefix("# "), f"notebook {path.stem[:2]}"}
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        title = "".join(cells[0]["source"]).splitlines()[0].removeprefix("# ")
+        outputs = [output for cell in cells for output in cell.get("outputs", [])]
+        alts = {output.get("metadata", {}).get("image/png", {}).get("alt", "") for output in outputs}
+        known |= {title, f"notebook {path.stem[:2]}", *alts}
     for path in root.glob("data/studies/*/study.toml"):
         text = path.read_text(encoding="utf-8")
         known |= set(re.findall(r"(?m)^\[arms\.(\w+)\]", text)) | set(re.findall(r'(?m)^id = "([^"]+)"', text))
@@ -139,7 +158,9 @@ def unbound(site: Path, root: Path) -> list[str]:
     for path in own(site):
         document = read(path)
         shown = {words(element) for element in document.iter("data")}
-        for element in document.xpath("//*[@class='means' or @class='verbatim' or name()='data' or name()='head']"):
+        for element in document.xpath(
+            "//*[@class='means' or contains(@class, 'verbatim') or name()='data' or name()='head']"
+        ):
             element.drop_tree()
         texts = [str(text) for text in document.xpath("//body//text()")]
         alts = [re.sub(r"\s+", " ", str(alt)) for alt in document.xpath("//img/@alt")]
@@ -147,7 +168,9 @@ def unbound(site: Path, root: Path) -> list[str]:
             for text in sorted(shown, key=len, reverse=True):
                 alt = re.sub(rf"(?<![\w.,]){re.escape(text)}(?![\w%])", "", alt)
             texts.append(alt)
-        found += [f"{path.relative_to(site)}: {text.strip()!r}" for text in texts if re.search(r"\d", pattern.sub("", text))]
+        found += [
+            f"{path.relative_to(site)}: {text.strip()!r}" for text in texts if re.search(r"\d", pattern.sub("", text))
+        ]
     return found
 
 

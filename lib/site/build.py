@@ -60,12 +60,12 @@ def _require_ours(place: Path) -> None:
     """Raise unless the folder is absent, empty, or a site that was built before."""
     if place.is_dir() and not place.is_symlink():
         if any(place.iterdir()) and not ((place / SUMS).is_file() and (place / "style.css").is_file()):
-            raise SiteError(f"--out {place}: a folder with other things; allowed is a new or empty one, or an earlier site")
+            raise SiteError(
+                f"--out {place}: a folder with other things; allowed is a new or empty one, or an earlier site"
+            )
     elif place.exists() or place.is_symlink():
         raise SiteError(f"--out {place}: not a folder; allowed is a new or empty folder, or an earlier site")
 
 
 def _sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
-
-

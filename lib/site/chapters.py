@@ -29,7 +29,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Chapter:
-    """One study, or the evals (then `study` is None). Files are paths in the repository; `place` is the page's folder."""
+    """One study, or the evals (then `study` is None). `place` is the folder of its pages on the site."""
 
     name: str
     place: str

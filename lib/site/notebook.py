@@ -160,7 +160,9 @@ def _output(
         embedded = "data:image/png;base64," + base64.b64encode(png).decode("ascii")
         image = Markup('<img src="{}" alt="{}">').format(address or embedded, alt)
         inner = Markup('<a href="{}">{}</a>').format(address, image) if address else image
-        return Markup('<div class="figure scroll" tabindex="0" role="region" aria-label="Figure">{}</div>').format(inner)
+        return Markup('<div class="figure scroll" tabindex="0" role="region" aria-label="Figure">{}</div>').format(
+            inner
+        )
     if "text/html" in data:
         return _table(_joined(data["text/html"]))
     if "text/markdown" in data:
@@ -174,4 +176,3 @@ def _table(html: str) -> Markup:
 
     clean = bleach.clean(html, tags=TAGS, attributes=ATTRIBUTES, strip=True)
     return Markup('<div class="scroll" tabindex="0" role="region" aria-label="Table">{}</div>').format(Markup(clean))
-

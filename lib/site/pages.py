@@ -27,6 +27,7 @@ from lib.site.values import Value, plain, read_text
 HERE = Path(__file__).parent
 LANGUAGES = ("en", "pt")
 FRONT = {"en": "index.html", "pt": "index.pt.html"}
+PORTUGUESE = (".pt.md", "-pt.md", "_pt.md", ".pt-br.md")  # ends of a document's name
 AND = {"en": " and ", "pt": " e "}
 
 
@@ -75,7 +76,7 @@ class Pages:
             target = posixpath.normpath(posixpath.join(posixpath.dirname(source), url.partition("#")[0]))
             if target in self.shown:
                 return address(page, self.shown[target])
-            if target in self.files or target.endswith("study.toml") and (self.root / target).is_file():
+            if target in self.files or (target.endswith("study.toml") and (self.root / target).is_file()):
                 self.files.add(target)
                 return address(page, f"files/{target}")
             return None
@@ -138,16 +139,17 @@ def _notebooks(pages: Pages, chapter: Chapter) -> None:
             return address(page, f"files/{drawn[picture.png]}")
 
         shown = body(notebook, link=pages.linker(link.page, notebook.file), source=source)
+        up = Link(f"{chapter.place}/index.html", chapter.name)
         pages.write(link.page, "text.html.j2", title=f"{notebook.title}, {chapter.name}", body=shown, pages=others,
-                    place=chapter.place, up=Link(f"{chapter.place}/index.html", chapter.name), source=notebook.file)  # fmt: skip
+                    place=chapter.place, up=up, source=notebook.file)  # fmt: skip
 
 
 def _document(pages: Pages, link: Link, *, place: str, up: Link | None = None) -> None:
     text = read_text(pages.root / link.source, file=link.source)
     shown = render(text, link=pages.linker(link.page, link.source))
-    name = title(text, link.name)
-    pages.write(link.page, "text.html.j2", title=name, body=shown, place=place, up=up, source=link.source,
-                lang="pt" if link.source.removesuffix(".md").casefold().endswith((".pt", "-pt", "_pt", ".pt-br")) else "en")  # fmt: skip
+    language = "pt" if link.source.casefold().endswith(PORTUGUESE) else "en"
+    pages.write(link.page, "text.html.j2", title=title(text, link.name), body=shown, place=place, up=up,
+                source=link.source, lang=language)  # fmt: skip
 
 
 def documents(chapter: Chapter) -> list[Link]:
@@ -186,7 +188,14 @@ def environment() -> jinja2.Environment:
         "question": lambda notebook: inline(notebook.question.raw, link=lambda url: None),
         "means": lambda notebook: render(notebook.means.raw, link=lambda url: None),
     }
-    found.globals |= {"notebook_page": notebook_page, "plain": plain, "place": "", "pages": [], "up": None, "source": ""}
+    found.globals |= {
+        "notebook_page": notebook_page,
+        "plain": plain,
+        "place": "",
+        "pages": [],
+        "up": None,
+        "source": "",
+    }
     return found
 
 

@@ -18,13 +18,14 @@ CLASSES = ("letter", "unparseable", "score", "text", "gate")
 
 @dataclass(frozen=True)
 class Model:
-    """A model that answered, and what run.json says of how; `engine` may be unknown."""
+    """A model that was to answer, how many rows it has, and what run.json says of how; `engine` may be unknown."""
 
     role: Value
     provider: Value
     model: Value
     engine: Value | None
     weights: Value | None
+    rows: Value
 
 
 @dataclass(frozen=True)
@@ -113,9 +114,13 @@ def _models(head: dict[str, Any], rows: Sequence[dict[str, Any]], file: str, led
         for role in models:
             provider, model = (field(head, f"models.{role}.{name}", file=file) for name in ("provider", "model"))
             if provider and model:
-                engine, weights = (field(head, f"models.{role}.{name}", file=file) for name in ("engine", "gguf_sha256"))
-                yield Model(literal(role, file=file), provider, model, engine, weights)
+                engine, weights = (
+                    field(head, f"models.{role}.{name}", file=file) for name in ("engine", "gguf_sha256")
+                )
+                yield Model(literal(role, file=file), provider, model, engine, weights,
+                            counted(rows, file=ledger, model=model.raw))  # fmt: skip
         return
     asked = dict.fromkeys((str(r.get("role")), str(r.get("provider")), str(r.get("model"))) for r in rows)
     for role, provider, name in asked:
-        yield Model(*(literal(text, file=ledger) for text in (role, provider, name)), None, None)
+        answered = counted(rows, file=ledger, role=role, provider=provider, model=name)
+        yield Model(*(literal(text, file=ledger) for text in (role, provider, name)), None, None, answered)

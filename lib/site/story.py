@@ -114,9 +114,9 @@ class Story:
 
     @property
     def asked_less(self) -> list[Arm]:
-        """Arms of the front page's table that were asked fewer questions than another of its arms."""
-        ran = [arm for arm in self.compared if arm.ran]
-        return [arm for arm in ran if arm.n < max(other.n for other in ran)]
+        """Arms of the front page's table that are asked the answerable questions only, where others are asked all."""
+        kinds = {arm.name: self.study.arms[arm.name].questions for arm in self.compared}
+        return [arm for arm in self.compared if kinds[arm.name] == "answerable"] if "all" in kinds.values() else []
 
     @property
     def verdicts(self) -> dict[str, list[Hypothesis]]:
@@ -135,10 +135,14 @@ class Story:
         return [(arms[0].row["reason"], arms) for arms in reasons.values()]
 
     @property
-    def repriced(self) -> list[tuple[Value, Value]]:
-        """(model, the model whose list price it was given), each pair once, of the arms that ran."""
-        pairs = [(arm.row["model"], arm.cost["priced_as"]) for arm in self.ran if arm.cost]
-        return list({(m.raw, p.raw): (m, p) for m, p in reversed(pairs) if m.raw != p.raw}.values())[::-1]
+    def repriced(self) -> list[tuple[Value, list[Value]]]:
+        """The list prices that other models were given, each with those models, of the arms that ran."""
+        found: dict[str, tuple[Value, dict[str, Value]]] = {}
+        for arm in self.ran:
+            if arm.cost and arm.cost["priced_as"].raw != arm.row["model"].raw:
+                _, models = found.setdefault(arm.cost["priced_as"].raw, (arm.cost["priced_as"], {}))
+                models.setdefault(arm.row["model"].raw, arm.row["model"])
+        return [(price, list(models.values())) for price, models in found.values()]
 
     @property
     def position(self) -> Value | None:
@@ -184,7 +188,8 @@ def order(stories: Iterable[Story]) -> list[Story]:
 
 def _arms(chapter: Chapter, study: Study, table: Table) -> Iterable[Arm]:
     table.require(*ARM_COLUMNS)
-    costs = {row["arm"].raw: row for row in chapter.tables["05_cost"].rows("arm")} if "05_cost" in chapter.tables else {}
+    cost = chapter.tables.get("05_cost")
+    costs = {row["arm"].raw: row for row in cost.rows("arm")} if cost else {}
     for row in table.rows("arm"):
         name = row["arm"].raw
         if name not in study.arms:
@@ -199,7 +204,9 @@ def _hypotheses(table: Table | None) -> Iterable[Hypothesis]:
         grouped.setdefault(row["id"].raw, []).append(row)
     for name, rows in grouped.items():
         if unknown := {row["verdict"].raw for row in rows} - set(VERDICTS):
-            raise SiteError(f"{rows[0].table.file}: verdict {unknown.pop()!r} of {name}; allowed: {', '.join(VERDICTS)}")
+            raise SiteError(
+                f"{rows[0].table.file}: verdict {unknown.pop()!r} of {name}; allowed: {', '.join(VERDICTS)}"
+            )
         yield Hypothesis(name, tuple(rows))
 
 

@@ -20,7 +20,7 @@ from markupsafe import Markup
 
 from lib.words import decimal
 
-How = Literal["cell", "count", "sum", "max", "field", "text"]
+How = Literal["cell", "first", "count", "sum", "max", "field", "text"]
 Kind = Literal["count", "percent", "number", "text"]
 
 _SHARES = ("accuracy", "accuracy_low", "accuracy_high", "recall", "coverage", "risk")
@@ -36,8 +36,8 @@ class Value:
     """One value as it stands in a file, and how to find it there.
 
     `raw` is the text of the file, `where` the fields that choose its row. `how`: "cell" is one
-    cell of a table; "count", "sum" and "max" are over the rows chosen; "field" is a field of JSON
-    by its dotted path in `column`; "text" stands literally in the file.
+    cell of a table, "first" that of the first row; "count", "sum" and "max" are over the rows
+    chosen; "field" is a field of JSON by its dotted path in `column`; "text" stands in the file.
     """
 
     raw: str
@@ -168,8 +168,7 @@ class Table:
         """What every row of the table says may be believed of it, or None for an empty table."""
         if "standing" not in self.columns or not self.records:
             return None
-        raw = self.records[0]["standing"]
-        return Value(raw, self.file, "standing", (("standing", raw),), "text", "text")
+        return Value(self.records[0]["standing"], self.file, "standing", (), "first", "text")
 
 
 def kind(column: str, raw: str) -> Kind:
