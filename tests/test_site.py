@@ -16,7 +16,8 @@ import pytest
 from lib import cli, figure_style, freeze, paths, results
 from lib.site import build, chapters, pages, story, values
 from lib.site.markdown import render
-from lib.site.values import SiteError, Table
+from lib.site.tables import Table
+from lib.site.values import SiteError
 from tests import site_oracle as oracle
 
 ROOT = paths.ROOT

@@ -12,11 +12,10 @@ import shutil
 from pathlib import Path
 
 import pytest
+from playwright import sync_api as playwright
 
 from lib.site import build
 from tests import site_oracle as oracle
-
-playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed: make setup")
 
 WIDTHS = (1280, 390)
 SCHEMES = ("light", "dark")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from lib import config
 from lib.site.notebook import Notebook, Picture, read_notebook
-from lib.site.values import Table, read_table
+from lib.site.tables import Table, read_table
 
 DOCUMENTS = ("PREREGISTRATION.md", "DEVIATIONS.md")
 

@@ -85,7 +85,7 @@ def _markdown() -> Callable[[str, Linker], str]:
         renderer.register(name, method)
 
     def convert(text: str, link: Linker) -> str:
-        renderer.link_to = link  # type: ignore[method-assign,assignment]
+        renderer.link_to = link
         renderer.seen = {}
         return str(parse(text))
 

@@ -121,6 +121,7 @@ def _models(head: dict[str, Any], rows: Sequence[dict[str, Any]], file: str, led
                             counted(rows, file=ledger, model=model.raw))  # fmt: skip
         return
     asked = dict.fromkeys((str(r.get("role")), str(r.get("provider")), str(r.get("model"))) for r in rows)
-    for role, provider, name in asked:
-        answered = counted(rows, file=ledger, role=role, provider=provider, model=name)
-        yield Model(*(literal(text, file=ledger) for text in (role, provider, name)), None, None, answered)
+    for role, served, name in asked:
+        count = counted(rows, file=ledger, role=role, provider=served, model=name)
+        who, by, what = (literal(text, file=ledger) for text in (role, served, name))
+        yield Model(who, by, what, None, None, count)

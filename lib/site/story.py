@@ -13,7 +13,8 @@ from typing import Literal
 from lib import freeze
 from lib.config import Study
 from lib.site.chapters import Chapter
-from lib.site.values import Row, SiteError, Table, Value
+from lib.site.tables import Row, Table
+from lib.site.values import SiteError, Value
 
 ARM_COLUMNS = ("arm", "model", "state", "n", "correct", "accuracy", "accuracy_low", "accuracy_high", "reason")
 VERDICTS = ("supported", "refuted", "inconclusive", "not computable")
