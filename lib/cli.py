@@ -94,6 +94,9 @@ def _parser() -> argparse.ArgumentParser:
     bounds.add(verbs)
     evals_verbs.add(verbs)
     review.add(verbs)
+    site = verbs.add_parser("site", help="a static site of notebooks, figures, tables and ledgers; opens from disk")
+    site.set_defaults(verb=_site)
+    site.add_argument("--out", type=Path, metavar="DIR", help="where (default: data/build/site)")
     smoke = verbs.add_parser("smoke", help="ask the real 0.5B model a handful of questions, end to end")
     smoke.set_defaults(verb=_smoke)
     return parser
@@ -278,6 +281,12 @@ def _letters(arguments: argparse.Namespace) -> int:
     if not arguments.files:
         faulty = relabel.relabel(sys.stdin.buffer, sys.stdout, sys.stderr, name="stdin")
     return 2 if faulty else 0
+
+
+def _site(arguments: argparse.Namespace) -> int:
+    from lib.site import build
+
+    return build.report(arguments.out or build.OUT)
 
 
 def _smoke(arguments: argparse.Namespace) -> int:
