@@ -154,8 +154,15 @@ def test_a_ledger_and_run_json_hold_no_key_that_a_provider_echoes(tmp_path, monk
                                 arms={"A0": fakes.ARMS["A0"]}, folder=tmp_path)  # fmt: skip
     here = fakes.material(study)
     transport = httpx2.MockTransport(lambda request: next(texts))
-    record.record(here, run.plan(here, fakes.QUESTIONS[:2]), name="x", frozen_sha256=None,
-                  opener=lambda model: AnthropicModel(model.model, key=key, transport=transport))  # fmt: skip
+
+    def recorded():
+        record.record(here, run.plan(here, fakes.QUESTIONS[:2]), name="x", frozen_sha256=None,
+                      opener=lambda model: AnthropicModel(model.model, key=key, transport=transport))  # fmt: skip
+
+    with pytest.raises(models.Refused, match="set ANTHROPIC_API_KEY") as stopped:
+        recorded()
+    assert key not in str(stopped.value)
+    recorded()
     written = "".join(path.read_text() for path in tmp_path.rglob("*.json*"))
     assert written.count("***") >= 6 and key not in written
 
