@@ -23,7 +23,7 @@ ifneq (,$(and $(filter run pilot freeze verify,$(MAKECMDGOALS)),$(if $(STUDY),,m
 $(error say which study: STUDY=name, one of: $(studies))
 endif
 
-.PHONY: help setup inspect lock test lint smoke reproduce run native pilot freeze verify bench lab clean
+.PHONY: help setup inspect browser lock test lint smoke reproduce site archive run native pilot freeze verify bench lab clean
 
 help: ## this list
 	@echo "usage: make TARGET [STUDY=name] [FORCE=1] [ARGS='...']"
@@ -36,6 +36,15 @@ setup: ## install the pinned packages into the active conda environment or .venv
 
 reproduce: setup ## every table and figure from the recorded calls; FORCE=1 recomputes all; asks no model
 	@$(PY) -m lib.book $(if $(FORCE),--force) $(STUDY)
+
+site: reproduce ## a static site of notebooks, figures, tables and ledgers in data/build/site; opens from disk
+	$(PY) -m lib site $(ARGS)
+
+archive: setup ## everything that is committed as one file that verifies itself, for a deposit
+	$(PY) -m lib archive $(ARGS)
+
+browser: ## Chromium for the tests of site and explorer (as root, with apt)
+	@scripts/browser.sh
 
 inspect: setup ## Inspect AI in an environment of its own, for export-inspect and the bench (233 MB)
 	@scripts/inspect.sh $(PY)
