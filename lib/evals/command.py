@@ -13,7 +13,7 @@ from pathlib import Path
 
 from lib import config
 from lib.evals import dataset, evaluate, manifest, recording, report, runner
-from lib.evals.rows import EvalDocument
+from lib.evals.rows import EvalDocument, Split
 from lib.schema import Call
 
 SHOWN = 20  # failures on the screen; the report has them all
@@ -24,7 +24,7 @@ class Wanted:
     """What the command line asks for."""
 
     system: str
-    split: str = "dev"
+    split: Split = "dev"
     generated: int | None = None
     pooled: bool = False  # the runner's sample; the runner has no other
     inject_regression: bool = False
@@ -103,7 +103,7 @@ def _record(wanted: Wanted) -> int:
     return 1 if missing else 0
 
 
-def _pooled(split: str) -> Sequence[EvalDocument]:
+def _pooled(split: Split) -> Sequence[EvalDocument]:
     if split == "dev":
         return dataset.pooled()
     from lib.evals import gate

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lib.evals import graders, manifest, recording, report, rules, runner, stub_runner
-from lib.evals.rows import EvalDocument, Extraction, Grade, Split
+from lib.evals.rows import EvalDocument, Extraction, Grade, Outcome, Split
 
 Extract = Callable[[EvalDocument], Extraction]
 Graded = list[tuple[Extraction, Grade]]
 NAMES = ("baseline", "workflow", "stub", "runner")
-OUTCOMES = {
+OUTCOMES: Mapping[Outcome, str] = {
     "correct": "correct", "wrong": "wrong", "abstained": "abstained", "should_have_abstained": "shouldHaveAbstained",
     "correct_abstention": "correctAbstention",
 }  # fmt: skip
