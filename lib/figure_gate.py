@@ -16,7 +16,6 @@ from matplotlib.ticker import PercentFormatter
 from lib.evals.gate import Decision
 from lib.evals.report_rows import share
 from lib.evals.strata import Compared
-from lib.figure_labels import place_labels
 from lib.figure_style import BLUE, GREEN, INK, ORANGE, SKY, SOFT, VERMILLION, WIDTH, Sheet, rows, styled
 
 ROW = 0.25  # inches a stratum
@@ -44,15 +43,10 @@ def strata(decision: Decision, *, standing: str, others: int = 8) -> Figure:
         sheet = Sheet(room=high + 0.62, title=_strata_title(decision), standing=standing, note=note)
         bottom = sheet.bottom + 0.3
         axes = sheet.panel(GUTTER, WIDTH - GUTTER - RIGHT - 0.1, bottom=bottom, height=high)
-        rows(axes, max(len(shown), 1))
+        names = _words(sheet, 0.12, GUTTER - 0.2, axes, bottom=bottom, height=high, count=len(shown))
+        states = _words(sheet, WIDTH - RIGHT, RIGHT - 0.1, axes, bottom=bottom, height=high, count=len(shown))
         axes.set_xlim(-0.02, 1.02)
         axes.xaxis.set_major_formatter(PercentFormatter(1))
-        names = sheet.panel(0.12, GUTTER - 0.2, bottom=bottom, height=high)
-        states = sheet.panel(WIDTH - RIGHT, RIGHT - 0.1, bottom=bottom, height=high)
-        for panel, width in ((names, GUTTER - 0.2), (states, RIGHT - 0.1)):
-            panel.set_axis_off()
-            panel.set_xlim(0, width)
-            panel.set_ylim(*axes.get_ylim())
         for place, row in enumerate(shown):
             weight = "bold" if row.critical else "normal"
             names.text(0, place, _short(row.name), va="center", fontsize=7.5, weight=weight)
@@ -95,44 +89,66 @@ def _before_after(axes: Axes, place: int, row: Compared) -> None:
 
 
 def decisions(made: Mapping[str, Decision], *, standing: str) -> Figure:
-    """Every comparison as a point: the largest drop of a critical stratum over the change of the mean.
+    """One row a comparison: what the mean did, how far the worst critical stratum fell, and what the gate says.
 
     `made` are decisions by a short name; those whose reports may not be compared are named in the foot.
     """
     compared = {name: found for name, found in made.items() if any(row.critical for row in found.strata)}
     refused = [name for name in made if name not in compared]
-    hidden = [name for name, found in compared.items() if not found.passes and found.after > found.before]
+    hidden = sum(not found.passes and found.after > found.before for found in compared.values())
     stopped = sum(not found.passes for found in compared.values())
     title = f"The gate stops {stopped} of {len(compared)} candidates"
-    if hidden:
-        title += f", {len(hidden)} of them although the mean rises"
-    policies = sorted({f"{found.policy} at epsilon {found.epsilon:g}" for found in compared.values()})
-    told = f"policy {' or '.join(policies)}"
-    note = f"Each point is a candidate against its baseline ({told}). Cross: stopped; dot: let "
-    note += "through. Shaded: a critical stratum drops by more than epsilon."
-    if refused:
-        note += f" Not comparable: {', '.join(refused)}."
+    title += f", {hidden} of them although the mean rises" if hidden else ""
+    note = (
+        "Shaded: a critical stratum drops by more than epsilon. The policy strict stops a candidate there whatever the "
+        "mean does; significant asks for proof of the drop, and stops as well where there are too few labels to tell."
+    )
+    note += f" Not comparable: {', '.join(refused)}." if refused else ""
     with styled():
-        sheet = Sheet(room=3.5, title=title, standing=standing, note=note)
-        axes = sheet.panel(0.75, WIDTH - 1.1, bottom=sheet.bottom + 0.45, height=2.95)
-        epsilon = min((found.epsilon for found in compared.values()), default=0.05)
-        axes.axhspan(epsilon, 1.06, color=SHADE, zorder=0)
-        axes.axhline(epsilon, color=VERMILLION, linewidth=0.8, linestyle=(0, (4, 2)))
-        axes.axvline(0, color=SOFT, linewidth=0.6)
-        points = []
-        for name, found in compared.items():
-            x = found.after - found.before
-            y = max(row.drop for row in found.strata if row.critical)
-            axes.plot(x, y, "o" if found.passes else "X", color=GREEN if found.passes else VERMILLION, markersize=7,
-                      markeredgecolor="white", zorder=3, clip_on=False)  # fmt: skip
-            points.append((x, y, name))
-        widest = max((abs(x) for x, _, _ in points), default=0.1) * 1.35 + 0.02
-        axes.set_xlim(-widest, widest)
-        axes.set_ylim(min([-0.08, *(y - 0.08 for _, y, _ in points)]), 1.06)
-        axes.set_xlabel("change of the mean over all documents (right: the mean rises)")
-        axes.set_ylabel("largest drop of a critical stratum")
-        place_labels(axes, points)
+        high = ROW * max(len(compared), 1)
+        sheet = Sheet(room=high + 0.62, title=title, standing=standing, note=note)
+        bottom = sheet.bottom + 0.3
+        mean = sheet.panel(GUTTER, 1.5, bottom=bottom, height=high)
+        worst = sheet.panel(GUTTER + 1.85, 1.75, bottom=bottom, height=high)
+        names = _words(sheet, 0.12, GUTTER - 0.2, mean, bottom=bottom, height=high, count=len(compared))
+        said = _words(
+            sheet, GUTTER + 3.75, WIDTH - GUTTER - 3.85, mean, bottom=bottom, height=high, count=len(compared)
+        )
+        rows(worst, max(len(compared), 1))
+        for axes, low, text in ((mean, -1.05, "change of the mean"), (worst, -0.55, "largest drop, critical stratum")):
+            axes.set_xlim(low, 1.05)
+            axes.axvline(0, color=SOFT, linewidth=0.7)
+            axes.set_title(text, loc="left", fontsize=8.5, pad=7)
+        mean.set_xticks([-1, 0, 1], ["−1", "0", "+1"])
+        worst.set_xticks([-0.5, 0, 0.5, 1], ["−0.5", "0", "0.5", "1"])
+        for place, (name, found) in enumerate(compared.items()):
+            _decided(names, mean, worst, said, place, name, found)
     return sheet.figure
+
+
+def _words(sheet: Sheet, left: float, width: float, beside: Axes, *, bottom: float, height: float, count: int) -> Axes:
+    """A panel for words, a row beside each row of another panel."""
+    rows(beside, max(count, 1))
+    axes = sheet.panel(left, width, bottom=bottom, height=height)
+    axes.set_axis_off()
+    axes.set_xlim(0, width)
+    axes.set_ylim(*beside.get_ylim())
+    return axes
+
+
+def _decided(names: Axes, mean: Axes, worst: Axes, said: Axes, place: int, name: str, found: Decision) -> None:
+    colour = GREEN if found.passes else VERMILLION
+    change, drop = found.after - found.before, float(max(row.drop for row in found.strata if row.critical))
+    names.text(0, place, textwrap.shorten(name, 46, placeholder="…"), va="center", fontsize=7.5)
+    mean.barh(place, change, height=0.5, color=SKY if change >= 0 else SOFT)
+    worst.barh(place, 1.05 - found.epsilon, left=found.epsilon, height=1, color=SHADE, zorder=0)
+    worst.plot([0, drop], [place] * 2, color=colour, linewidth=1.6, solid_capstyle="butt")
+    worst.plot(max(drop, -0.5), place, "o" if found.passes else "X", color=colour, markersize=5.5, clip_on=False)
+    verdict = "let through" if found.passes else "stopped"
+    said.text(
+        0.05, place, verdict, va="center", fontsize=7.5, color=colour, weight="normal" if found.passes else "bold"
+    )
+    said.text(0.72, place, found.policy, va="center", fontsize=7.5, color=SOFT)
 
 
 def judge(calibration: Mapping[str, Any], *, standing: str) -> Figure:

@@ -362,3 +362,37 @@ def test_a_hostile_id_does_not_reach_the_terminal_as_it_is(tmp_path, capsys):
     assert command(tmp_path, *pair(hostile)) == 1
     printed = capsys.readouterr().out
     assert "\x1b" not in printed and "\nGATE PASS" not in printed
+
+
+ODD = (None, True, 0, 1, -1, 0.5, 10**17, "", "x", "\u2028", [], [[]], {}, {"a": None})
+
+
+def places(value, path=()):
+    """Every place in a JSON value."""
+    yield path
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, part in inside:
+        yield from places(part, (*path, key))
+
+
+def test_an_odd_value_in_any_place_of_a_report_is_decided_or_refused_and_never_lets_a_fallen_candidate_through():
+    """Whatever one value of the candidate's file is turned into, the release stays stopped, for a reason in one line."""
+    one, two = pair(fell)
+    baseline, refused, stopped = loaded(one), 0, 0
+    for path in places(two):
+        for odd in ODD:
+            damaged = json.loads(json.dumps(two))
+            place = damaged
+            for key in path[:-1]:
+                place = place[key]
+            if path:
+                place[path[-1]] = odd
+            try:
+                found = gate.decide(baseline, loaded(damaged if path else odd))
+            except report.ReportError as fault:
+                refused += "\n" not in str(fault)
+            else:
+                assert not found.passes, (path, odd)
+                stopped += 1
+    assert refused > 500 and stopped > 100
+    assert refused + stopped == len(ODD) * len(list(places(two)))

@@ -90,6 +90,8 @@ def test_what_is_not_drawn_is_told():
     assert "28 strata that are not critical and moved less are in the table only" in foot
     foot = [text.get_text().replace("\n", " ") for text in FIGURES["decisions"].texts][2]
     assert "Not comparable: refused." in foot
+    texts = [text for text, _ in written(FIGURES["decisions"])]
+    assert (texts.count("stopped"), texts.count("let through")) == (2, 2)
 
 
 def test_every_critical_stratum_is_drawn_with_its_state():
