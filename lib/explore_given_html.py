@@ -67,10 +67,10 @@ def _passage_table(passages: Sequence[Passage], *, text: bool) -> str:
 
 
 def _marks(passage: Passage) -> str:
-    marks = [badge("gold chunk", "gold")] * passage.gold_chunk + [
-        badge("gold document", "gold")
-    ] * passage.gold_document
-    return "".join(marks + [badge("superseded evidence", "stale")] * bool(passage.stale)) or "–"
+    """Gold chunks are of gold documents, so one badge says both."""
+    gold = "gold chunk and document" if passage.gold_chunk else "gold document" if passage.gold_document else ""
+    marks = [badge(gold, "gold")] * bool(gold) + [badge("superseded evidence", "stale")] * bool(passage.stale)
+    return " ".join(marks) or "–"
 
 
 def _label(card: str, status: str, replaced_by: str | None) -> str:
