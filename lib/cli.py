@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lib import bounds
+from lib import verbs as verbs_
 from lib.evals import review
 from lib.evals import verbs as evals_verbs
 
@@ -91,12 +91,9 @@ def _parser() -> argparse.ArgumentParser:
     again = verbs.add_parser("letters", help="which letter each reply of JSON lines chose, by the rules of today")
     again.set_defaults(verb=_letters)
     again.add_argument("files", nargs="*", type=Path, metavar="FILE", help="JSON lines (default: standard input)")
-    bounds.add(verbs)
+    verbs_.add(verbs)
     evals_verbs.add(verbs)
     review.add(verbs)
-    site = verbs.add_parser("site", help="a static site of notebooks, figures, tables and ledgers; opens from disk")
-    site.set_defaults(verb=_site)
-    site.add_argument("--out", type=Path, metavar="DIR", help="where (default: data/build/site)")
     smoke = verbs.add_parser("smoke", help="ask the real 0.5B model a handful of questions, end to end")
     smoke.set_defaults(verb=_smoke)
     return parser
@@ -281,12 +278,6 @@ def _letters(arguments: argparse.Namespace) -> int:
     if not arguments.files:
         faulty = relabel.relabel(sys.stdin.buffer, sys.stdout, sys.stderr, name="stdin")
     return 2 if faulty else 0
-
-
-def _site(arguments: argparse.Namespace) -> int:
-    from lib.site import build
-
-    return build.report(arguments.out or build.OUT)
 
 
 def _smoke(arguments: argparse.Namespace) -> int:

@@ -376,7 +376,7 @@ def places(value, path=()):
 
 
 def test_an_odd_value_in_any_place_of_a_report_is_decided_or_refused_and_never_lets_a_fallen_candidate_through():
-    """Whatever one value of the candidate's file is turned into, the release stays stopped, for a reason in one line."""
+    """Whatever one value of the candidate's file turns into, the release stays stopped, for a reason in one line."""
     one, two = pair(fell)
     baseline, refused, stopped = loaded(one), 0, 0
     for path in places(two):

@@ -312,7 +312,7 @@ def test_notebooks_are_stored_without_outputs_and_take_their_study_as_a_paramete
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
         code = [cell for cell in cells if cell["cell_type"] == "code"]
-        assert re.match(r"0[1-9]_[a-z_]+$", path.stem), path.name
+        assert re.match(r"0[0-9]_[a-z_]+$", path.stem), path.name
         assert cells[0]["cell_type"] == "markdown", path.name
         assert [cell for cell in code if cell["outputs"] or cell["execution_count"]] == [], path.name
         parameters = [cell for cell in code if "parameters" in cell["metadata"].get("tags", [])]
