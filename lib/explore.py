@@ -59,7 +59,9 @@ class Opened:
         notes = list(self.notes)
         attempt = _Attempts(notes)
         found, decision = self._found(asked, arm)
-        passages = attempt("passages", lambda: explore_given.passages(arm, asked, self.material), ())
+        passages: tuple[explore_given.Passage, ...] = attempt(
+            "passages", lambda: explore_given.passages(arm, asked, self.material), ()
+        )
         gate = attempt("gate", lambda: _gate(asked, self.material), None) if setting.gate else None
         return View(
             study=self.study,
