@@ -166,12 +166,7 @@ Arquivo do commit {commit} ({date}). Dois comandos, nesta pasta: `python3 verify
 com SHA256SUMS e diz o que falta, mudou ou sobra; `make reproduce` refaz tabelas, figuras e cadernos a
 partir das chamadas gravadas, sem consultar modelo algum. Depois dele, `python3 verify.py` mostra que figuras
 e tabelas refeitas são iguais às arquivadas, byte a byte; em outro tipo de processador, o caderno 03 executado
-<<<<<<< HEAD
-pode apontar trechos em outra ordem e aparece então como mudado. Os textos dos lagos são de terceiros e não estão aqui;
-são baixados das fontes fixadas e conferidos. `{history}` guarda os commits congelados antes da primeira chamada.
-=======
 pode apontar trechos em outra ordem e aparece então como mudado. Os textos dos lagos são de terceiros e não
 estão aqui; são baixados das fontes fixadas e conferidos. `{history}` guarda os commits congelados antes da
 primeira chamada.
->>>>>>> archive
 """
