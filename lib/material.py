@@ -42,7 +42,7 @@ def load(study: config.Study, *, language: Language | None = None, frozen: bool 
 def search(
     material: Material, *, replay: bool, progress: Callable[[int, int], None] | None = None
 ) -> list[retrieve.Retrieved]:
-    """Every ranking of every question in the material's language, recomputed.
+    """Every ranking of every question in the language, recomputed; a replay settles what a processor changes.
 
     With `replay` rerank scores come from the ledger only; otherwise missing ones are made. The
     reranker reads for the calibration questions and those of the study's population.
@@ -64,4 +64,5 @@ def search(
             reranker=reranker,
             reread=reread,
             language=material.language,
+            frozen=material.retrieved if replay else None,
         )

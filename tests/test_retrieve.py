@@ -171,3 +171,35 @@ def test_the_tolerance_is_relative_above_one():
 
 def test_empty_rankings_are_equal():
     assert differences({KEY: ()}, {KEY: ()}) == []
+
+
+# --- what another processor changes
+
+
+KEPT = (Hit("a", 0.9), Hit("b", 0.8), Hit("c", 0.7))
+
+
+@pytest.mark.parametrize(
+    ("fresh", "same"),
+    [
+        ([("a", 0.9), ("b", 0.8), ("c", 0.7), ("d", 0.1)], True),
+        ([("a", 0.901), ("b", 0.799), ("c", 0.702), ("d", 0.1)], True),
+        ([("b", 0.804), ("a", 0.896), ("c", 0.7), ("d", 0.702)], True),  # d has passed c, but only just
+        ([("a", 0.9), ("b", 0.8), ("c", 0.7), ("d", 0.72)], False),  # d stands clearly above the last
+        ([("a", 0.9), ("b", 0.8), ("c", 0.69), ("d", 0.1)], False),  # a score that no processor moves so far
+        ([("a", 0.9), ("b", 0.8), ("d", 0.7)], False),  # c is not there at all
+        ([("a", 0.9), ("b", 0.8)], False),
+    ],
+)
+def test_a_frozen_vector_ranking_is_found_again_within_what_a_processor_changes(fresh, same):
+    ranked = retrieve.best_first(Hit(*each) for each in fresh)
+    assert retrieve.settled(ranked, KEPT, keep=3) == (list(KEPT) if same else ranked[:3])
+
+
+def test_without_a_frozen_ranking_the_fresh_one_stands_and_other_scales_compare_members_only():
+    fresh = [Hit("a", 0.9), Hit("b", 0.8), Hit("c", 0.7)]
+    assert retrieve.settled(fresh, None, keep=2) == fresh[:2]
+    reranked = (Hit("b", 3.1), Hit("a", 2.0))
+    assert retrieve.settled(fresh, reranked, keep=2) == fresh[:2]
+    assert retrieve.settled(fresh, reranked, keep=2, scores=False) == list(reranked)
+    assert retrieve.settled(fresh, (Hit("c", 3.1), Hit("a", 2.0)), keep=2, scores=False) == fresh[:2]
