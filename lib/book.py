@@ -136,6 +136,7 @@ def execute(notebook: Path, folder: Path, *, root: Path = paths.ROOT) -> str:
         BookError: a cell failed; the notebook as far as it got stays in data/build/book.
     """
     os.environ.update({key: value for key, value in ENVIRONMENT.items() if key not in os.environ})
+    os.environ["MINILAKE_LAKE_TEXT"] = "0"  # whatever is set: no page that is kept quotes the lake
     import papermill
 
     scratch = paths.BUILD / "book" / folder.name / notebook.name

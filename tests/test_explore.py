@@ -26,6 +26,7 @@ from lib import (
     scores,
 )
 from lib.explore import Opened
+from lib.lines import LedgerError
 from lib.schema import Card, prompt_sha256
 
 SMALL = config.load("pytest-small")
@@ -261,13 +262,17 @@ def test_a_torn_last_line_is_a_note(copied):
 
 @pytest.mark.parametrize(
     ("change", "said"),
-    [
-        ({"input_tokens": -3}, "input_tokens = -3"),
-        ({"started_at": "yesterday"}, "started_at = 'yesterday'"),
-        ({"started_at": "1999-01-01T00:00:00Z"}, "no price for claude-haiku-5-5 on 1999-01-01"),
-    ],
+    [({"input_tokens": -3}, "input_tokens = -3"), ({"started_at": "yesterday"}, "started_at = 'yesterday'")],
 )
-def test_rows_that_the_analysis_refuses_are_named_and_other_arms_stay(copied, change, said):
+def test_a_damaged_ledger_is_not_explored(copied, change, said):
+    _, write = copied
+    rows = recorded_rows()
+    with pytest.raises(LedgerError, match=f":1: {said}"):
+        write([rows[0] | change, *rows[1:]])
+
+
+def test_rows_that_the_analysis_refuses_are_named_and_other_arms_stay(copied):
+    change, said = {"started_at": "1999-01-01T00:00:00Z"}, "no price for claude-haiku-5-5 on 1999-01-01"
     _, write = copied
     rows = recorded_rows()
     seen = write([rows[0] | change, *rows[1:], *({**r, "arm": "T0", "call": f"t{r['call']}"} for r in rows)]).view(

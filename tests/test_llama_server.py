@@ -60,7 +60,8 @@ def test_a_program_is_started_with_our_settings_and_ends_on_close(environ, setti
         "--model": str(settings.path), "--host": host, "--port": str(port), "--ctx-size": "512", "--parallel": "1",
         "--threads": "2", "--batch-size": str(llama_server.BATCH), "--ubatch-size": str(llama_server.UBATCH),
     }  # fmt: skip
-    assert said["settings"] == {"LLAMA_ARG_FIT": "off", "LLAMA_ARG_CACHE_RAM": "2048", "LLAMA_ARG_UI": "0"}
+    cache = str(llama_server.PROMPT_CACHE_MIB)
+    assert said["settings"] == {"LLAMA_ARG_FIT": "off", "LLAMA_ARG_CACHE_RAM": cache, "LLAMA_ARG_UI": "0"}
     assert server.alive() and host == "127.0.0.1"
     assert server.engine == "llama-server", "without its folder, which is nobody else's business"
     server.close()
