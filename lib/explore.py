@@ -22,6 +22,7 @@ from lib import arms, cells, config, costs, explore_given, material, plan, price
 from lib.arms import Material
 from lib.cells import AnalysisError, Cells
 from lib.config import Arm, Study
+from lib.explore_given import Passage
 from lib.explore_view import Elsewhere, Gate, OptionShown, Sample, View
 from lib.plan import Cell
 from lib.prices import PriceError, Prices
@@ -59,9 +60,8 @@ class Opened:
         notes = list(self.notes)
         attempt = _Attempts(notes)
         found, decision = self._found(asked, arm)
-        passages: tuple[explore_given.Passage, ...] = attempt(
-            "passages", lambda: explore_given.passages(arm, asked, self.material), ()
-        )
+        none: tuple[Passage, ...] = ()
+        passages = attempt("passages", lambda: explore_given.passages(arm, asked, self.material), none)
         gate = attempt("gate", lambda: _gate(asked, self.material), None) if setting.gate else None
         return View(
             study=self.study,
