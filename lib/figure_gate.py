@@ -43,8 +43,9 @@ def strata(decision: Decision, *, standing: str, others: int = 8) -> Figure:
         sheet = Sheet(room=high + 0.62, title=_strata_title(decision), standing=standing, note=note)
         bottom = sheet.bottom + 0.3
         axes = sheet.panel(GUTTER, WIDTH - GUTTER - RIGHT - 0.1, bottom=bottom, height=high)
-        names = _words(sheet, 0.12, GUTTER - 0.2, axes, bottom=bottom, height=high, count=len(shown))
-        states = _words(sheet, WIDTH - RIGHT, RIGHT - 0.1, axes, bottom=bottom, height=high, count=len(shown))
+        rows(axes, max(len(shown), 1))
+        names = _words(sheet, 0.12, GUTTER - 0.2, axes, bottom=bottom, height=high)
+        states = _words(sheet, WIDTH - RIGHT, RIGHT - 0.1, axes, bottom=bottom, height=high)
         axes.set_xlim(-0.02, 1.02)
         axes.xaxis.set_major_formatter(PercentFormatter(1))
         for place, row in enumerate(shown):
@@ -110,11 +111,10 @@ def decisions(made: Mapping[str, Decision], *, standing: str) -> Figure:
         bottom = sheet.bottom + 0.3
         mean = sheet.panel(GUTTER, 1.5, bottom=bottom, height=high)
         worst = sheet.panel(GUTTER + 1.85, 1.75, bottom=bottom, height=high)
-        names = _words(sheet, 0.12, GUTTER - 0.2, mean, bottom=bottom, height=high, count=len(compared))
-        said = _words(
-            sheet, GUTTER + 3.75, WIDTH - GUTTER - 3.85, mean, bottom=bottom, height=high, count=len(compared)
-        )
-        rows(worst, max(len(compared), 1))
+        for axes in (mean, worst):
+            rows(axes, max(len(compared), 1))
+        names = _words(sheet, 0.12, GUTTER - 0.2, mean, bottom=bottom, height=high)
+        said = _words(sheet, GUTTER + 3.75, WIDTH - GUTTER - 3.85, mean, bottom=bottom, height=high)
         for axes, low, text in ((mean, -1.05, "change of the mean"), (worst, -0.55, "largest drop, critical stratum")):
             axes.set_xlim(low, 1.05)
             axes.axvline(0, color=SOFT, linewidth=0.7)
@@ -126,9 +126,8 @@ def decisions(made: Mapping[str, Decision], *, standing: str) -> Figure:
     return sheet.figure
 
 
-def _words(sheet: Sheet, left: float, width: float, beside: Axes, *, bottom: float, height: float, count: int) -> Axes:
+def _words(sheet: Sheet, left: float, width: float, beside: Axes, *, bottom: float, height: float) -> Axes:
     """A panel for words, a row beside each row of another panel."""
-    rows(beside, max(count, 1))
     axes = sheet.panel(left, width, bottom=bottom, height=height)
     axes.set_axis_off()
     axes.set_xlim(0, width)
