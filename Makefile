@@ -46,7 +46,7 @@ archive: setup ## everything that is committed as one file that verifies itself,
 browser: ## Chromium for the tests of site and explorer (as root, with apt)
 	@scripts/browser.sh
 
-inspect: setup ## Inspect AI in an environment of its own, for export-inspect and the bench (233 MB)
+inspect: setup ## Inspect AI in an environment of its own, for export-inspect and the bench (251 MB)
 	@scripts/inspect.sh $(PY)
 
 test: inspect ## the tests, with coverage of lib (ARGS="-k ledger" picks some); first fetches a lake, a 0.5B model and Inspect AI

@@ -59,7 +59,7 @@ def strata(decision: Decision, *, standing: str, others: int = 8) -> Figure:
                         weight="bold" if row.critical and row.state == "FAIL" else "normal")  # fmt: skip
         for x, ha, text in ((0.4, "right", "change"), (0.75, "right", "n"), (0.83, "left", "state")):
             states.text(x, -0.85, text, va="center", ha=ha, fontsize=7.5, color=SOFT)
-        axes.set_title("share of documents whose task succeeded", loc="left", fontsize=8.5, pad=7)
+        axes.set_title("share of tasks that succeeded", loc="left", fontsize=8.5, pad=7)
     return sheet.figure
 
 
@@ -162,8 +162,8 @@ def judge(calibration: Mapping[str, Any], *, standing: str) -> Figure:
     if kappa is not None:
         known = f"kappa {kappa:.3f}, which Landis and Koch call {calibration['interpretation'].split(' - ')[0]}"
     title = (
-        f"The judge agrees with the person on {calibration['observedAgreement']:.1%} of {n} items; by chance alone it "
-        f"would be {calibration['expectedAgreementByChance']:.1%}: {known}"
+        f"The {calibration['judge']} judge agrees with the labels on {calibration['observedAgreement']:.1%} of {n} "
+        f"items; by chance alone it would be {calibration['expectedAgreementByChance']:.1%}: {known}"
     )
     note = f"Judge: {calibration['judge']}. " + " ".join(
         f"{limit[0].upper()}{limit[1:]}." for limit in calibration["limits"]
@@ -187,7 +187,7 @@ def judge(calibration: Mapping[str, Any], *, standing: str) -> Figure:
         axes.xaxis.tick_top()
         axes.xaxis.set_label_position("top")
         axes.set_xlabel("judge")
-        axes.set_ylabel("person")
+        axes.set_ylabel("label")
         axes.tick_params(length=0)
         for spine in axes.spines.values():
             spine.set_visible(False)

@@ -109,7 +109,7 @@ def gate(curve: pd.DataFrame, *, threshold: float, standing: str) -> Figure:
         sheet = Sheet(room=2.9, title=title, standing=standing,
                       note="Risk: share of the questions that pass although the material does not answer them. "
                       "Calibration questions only, never test questions.")  # fmt: skip
-        axes = sheet.panel(0.6, 3.0, bottom=sheet.bottom + 0.42, height=2.2)
+        axes = sheet.panel(0.75, 2.85, bottom=sheet.bottom + 0.42, height=2.2)
         drawn = curve.dropna(subset=["risk"])
         axes.plot(drawn["coverage"], drawn["risk"], "-o", color=BLUE, markersize=3.5, linewidth=1)
         if pd.notna(chosen["risk"]):

@@ -52,9 +52,9 @@ def accuracy(arms: pd.DataFrame, study: Study, *, standing: str) -> Figure:
     with styled():
         high, marked = ROW * len(arms), ((arms["state"] == "partial") & (arms["n"] > 0)).any()
         sheet = Sheet(room=high + 0.66, title=_accuracy_title(arms), standing=standing,
-                      note="Plurality of the samples of each question; points: share right, bars: Wilson's 95 % "
-                      "interval; dashed: chance with four options. Arms with gold documents are asked the answerable "
-                      "questions only." + (PARTIAL if marked else ""))  # fmt: skip
+                      note="Plurality of the samples of each question, ties to the lowest letter; points: share right, "
+                      "bars: Wilson's 95 % interval; dashed: chance with four options. Arms with gold documents are "
+                      "asked the answerable questions only." + (PARTIAL if marked else ""))  # fmt: skip
         bottom = sheet.bottom + 0.3
         _names(sheet, arms, study, bottom=bottom)
         whole = sheet.panel(GUTTER, 1.95, bottom=bottom, height=high)
@@ -115,8 +115,8 @@ def errors(taxonomy: pd.DataFrame, study: Study, *, standing: str, not_shown: st
     if total := sum(wrong.values()):
         most = max(wrong, key=lambda kind: wrong[kind])
         title = (
-            f"When the small model errs, it mostly chooses {_CHOICE[most]}: {wrong[most]} of {total} wrong decisions; "
-            f"the superseded decision: {wrong['superseded']}"
+            f"When the small model errs, it most often chooses {_CHOICE[most]}: {wrong[most]} of {total} wrong "
+            f"decisions; the superseded decision: {wrong['superseded']}"
         )
     with styled():
         high = ROW * max(len(part), 1)
@@ -157,17 +157,21 @@ def stability(table: pd.DataFrame, study: Study, *, standing: str, not_shown: st
     run = table[table["n"] > 0].reset_index(drop=True)
     title = "Do the samples agree? No arm has been run yet"
     if len(run):
-        share = run["unanimous_share"].to_numpy()
-        top, low = run.iloc[int(share.argmax())], run.iloc[int(share.argmin())]
+        asked = run[[not study.arms[arm].gate for arm in run["arm"]]]
+        asked = asked if len(asked) else run
+        top = asked.iloc[int(asked["unanimous_share"].to_numpy().argmax())]
+        low = asked[asked["unanimous_share"] == asked["unanimous_share"].min()]
         title = (
-            f"All samples agree most often in {top['arm']} ({top['unanimous']} of {top['n']} questions) "
-            f"and least in {low['arm']} ({low['unanimous']} of {low['n']})"
+            f"All samples agree most often in {top['arm']} ({top['unanimous']} of {top['n']} questions) and least in "
+            f"{', '.join(low['arm'])} ({low['unanimous'].iloc[0]} of {low['n'].iloc[0]})"
         )
     turned = study.sampling.option_order == "rotate"
     note = (
         "The options rotate over the samples, so a model that follows the position cannot be unanimous: not comparable "
         "with unanimity under a fixed order." if turned else "The options stand in a fixed order."
     )
+    if len(run) and any(study.arms[arm].gate for arm in run["arm"]):
+        note += " What the gate stops is unanimous without a call; the title leaves gated arms out."
     with styled():
         high = ROW * max(len(run), 1)
         sheet = Sheet(room=high + 0.75, title=title, standing=standing, note=f"{note} {not_shown}")

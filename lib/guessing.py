@@ -20,6 +20,7 @@ from lib.schema import Language, Question
 
 FOLDS = 10
 FEWEST = 2 * FOLDS  # answerable questions; fewer teach a classifier nothing
+ALPHA = 0.05  # one-sided
 
 
 class Guess(NamedTuple):

@@ -38,7 +38,7 @@ def block(html: str) -> None:
 def banner(reasons: Sequence[str]) -> None:
     """EXPLORATORY and why, or that nothing stands against a confirmatory reading."""
     if not reasons:
-        say("The freeze holds and nothing is missing: this is the confirmatory reading.")
+        say("The freeze holds, and every arm that could run is complete: this is the confirmatory reading.")
         return
     say("**EXPLORATORY.** No confirmatory reading of this page, because:\n\n" + "\n".join(f"- {r}" for r in reasons))
 

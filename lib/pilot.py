@@ -1,7 +1,7 @@
 """The pilot: what each k brings on the marked pilot questions, and the k that follows from it.
 
 k is the smallest whose votes and whose gold-chunk recall (hybrid search, any piece of evidence) are
-each at most one pilot question below the best: five questions cannot tell more apart, and context is
+each at most one pilot question below the best: so few questions cannot tell more apart, and context is
 what costs. Source: DESIGN section 7 and the pre-registration; the ledger is `runs/pilot-<language>`.
 """
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from lib.companions import wilson
 from lib.config import Study
-from lib.schema import LETTERS
+from lib.schema import LETTERS, Vote
 from lib.scores import ArmScore, Scored
 from lib.vote import OUTCOMES
 
@@ -88,6 +88,7 @@ def stability(study: Study, scores: Mapping[str, ArmScore]) -> pd.DataFrame:
             "n": n,
             "unanimous": sum(d.unanimous for d in score.decisions) if n else None,
             "unanimous_share": sum(d.unanimous for d in score.decisions) / n if n else nan,
+            "ties": sum(_tied(d.vote) for d in score.decisions) if n else None,
             "mean_agreement": fsum(agreements) / len(agreements) if agreements else nan,
             "unparseable_samples": sum(study.sampling.samples - d.vote.valid for d in score.decisions) if n else None,
         }
@@ -95,6 +96,12 @@ def stability(study: Study, scores: Mapping[str, ArmScore]) -> pd.DataFrame:
         row["largest_position_share"] = max(shown) / sum(shown) if sum(shown) else nan
         rows.append(row | {"reason": score.status.reason})
     return _frame(rows)
+
+
+def _tied(cast: Vote) -> bool:
+    """Whether two letters share the most votes, so that the lowest of them won."""
+    first, second = sorted(cast.votes)[:-3:-1]
+    return first == second > 0
 
 
 def cost(study: Study, scores: Mapping[str, ArmScore]) -> pd.DataFrame:

@@ -21,6 +21,9 @@ def test_the_readme_tells_the_numbers_of_the_small_study(readme, of):
     h10a = tested[(tested["id"] == "H10a") & (tested["criterion"] == 1)].iloc[0]
     assert decimal(f"{h10a['estimate']:.3f}") in text
     assert f"p = {decimal(round(h10a['p_holm'], 3))}" in text
+    stability = pd.concat(pd.read_csv(path) for path in Path("data/studies").glob("*/tables/05_stability.csv"))
+    assert ("A third of" if of == "of" else "Um terço d") in text
+    assert 0.28 < stability["ties"].sum() / stability["n"].sum() < 0.38
     assert "supported" not in set(tested["verdict"])
 
 
@@ -36,6 +39,9 @@ def test_the_readme_tells_the_numbers_of_the_full_study_and_of_the_gate(readme, 
     assert f"{progress['recorded'].sum():,}".replace(",", thousands) in text
     assert ("eight" if of == "of" else "oito") in text
     assert (progress["state"] == "complete").sum() == 8
+    between = " to " if of == "of" else " a "
+    answerable = arms["answerable_correct"]
+    assert f"{answerable['A4a']:.0f}{between}{answerable['A5']:.0f}" in text
     blocks = pd.read_csv(tables / "05_blocks.csv").set_index(["arm", "block", "stratum"])["correct"]
     assert (blocks["A5", "unanswerable", "all"], blocks["A4a", "unanswerable", "all"]) == (6, 0)
     decided = pd.read_csv("data/evals/tables/08_decisions.csv").set_index("comparison").loc["workflow → runner"]

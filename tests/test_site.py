@@ -103,7 +103,7 @@ def test_what_a_notebook_concludes_is_quoted_as_it_stands_there(site):
 def test_a_cell_that_changes_after_the_build_is_found(site, tmp_path, name, arm, column, raw):
     """The mutation that proves the binding: the site stays, the table moves."""
     moved = tmp_path / "moved"
-    for part in ("data/studies", "figures", "notebooks/rendered"):
+    for part in ("data/studies", "data/evals", "figures", "notebooks/rendered"):
         shutil.copytree(ROOT / part, moved / part, ignore=shutil.ignore_patterns("*.lock"))
     assert oracle.faults(site, moved) == []
     rewrite(table(moved, name), lambda row: row | {column: raw} if row["arm"] == arm else row)
@@ -392,12 +392,12 @@ def test_the_evals_chapter_shows_whatever_exists(root, tmp_path):
     assert oracle.faults(out, root) == []
 
 
-def test_every_reason_of_an_arm_that_was_not_run_is_told_or_led_to(root, tmp_path):
+def test_every_reason_of_an_arm_that_was_not_run_is_told(root, tmp_path):
     reasons = {"A0": "not run: one", "A1": "partial: two", "A2": "not run: three", "A3": "partial: four"}
     rewrite(table(root, "05_arms"), lambda r: r | {"reason": reasons.get(r["arm"], "")})
     said = text(built(root, tmp_path / "out") / "index.html")
     assert "A0: not run: one." in said and "A1: partial: two." in said
-    assert "A2 and A3: for other reasons, see 05_arms" in said
+    assert "A2: not run: three." in said and "A3: partial: four." in said
 
 
 # --- hostile and damaged input

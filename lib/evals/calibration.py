@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from lib import jsonl
-from lib.evals import dataset, redact, strict_json
+from lib.evals import dataset, outputs, redact, strict_json
 from lib.evals.agreement import Agreement, agreement
 from lib.evals.judge import VERDICTS
 from lib.schema import _Row
@@ -161,8 +161,12 @@ def told(report: dict[str, Any]) -> str:
 
 def run(path: Path, *, json_to: Path | None = None) -> int:
     """The command: print the calibration; with `json_to` write it, `-` for JSON alone on standard output."""
+    if json_to and json_to != Path("-"):
+        outputs.checked(json_to, read=[path])
     report = calibrate(read(path))
     text = json.dumps(report, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    if found := redact.scan(text):
+        raise redact.RedactionError(f"{path}: the calibration would show: {', '.join(found)}; nothing is shown")
     if json_to == Path("-"):
         sys.stdout.write(text)
         return 0

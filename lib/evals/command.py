@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lib import config
-from lib.evals import dataset, evaluate, manifest, recording, report, runner
+from lib.evals import dataset, evaluate, manifest, outputs, recording, report, runner
 from lib.evals.rows import EvalDocument, Split
 from lib.schema import Call
 
@@ -42,6 +42,10 @@ def main(wanted: Wanted) -> int:
     """Evaluate, print, write; the exit status. A faulty manifest ends it before anything is read or asked."""
     manifest.load(wanted.manifest)
     _consistent(wanted)
+    read = [path for path in (wanted.manifest, wanted.documents) if path]
+    for path, beside in ((wanted.out, wanted.traces), (wanted.traces, wanted.out)):
+        if path:
+            outputs.checked(path, read=[*read, *([beside] if beside else [])])
     if wanted.record:
         return _record(wanted)
     made = _report(wanted)

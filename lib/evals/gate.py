@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lib.evals import gate_rules, report_form, strata, strict_json
+from lib.evals import gate_rules, outputs, redact, report_form, strata, strict_json
 from lib.evals.holdout_key import HoldoutKey
 from lib.evals.power import ALPHA, MOST_LABELS, POWER
 from lib.evals.report_rows import Report, share, shown
@@ -166,12 +166,15 @@ def run(
 
     Raises:
         OSError, JsonError, ReportError: a file that is no report; nothing was decided.
+        OutputError, RedactionError: `json_to` must not be written, or would show personal data.
     """
+    if json_to:
+        outputs.checked(json_to, read=[baseline, candidate])
     reports = [report_form.parse(strict_json.read(path), where=str(path)) for path in (baseline, candidate)]
     decision = decide(*reports, policy=policy, epsilon=epsilon)
     print(told(decision))
     if json_to:
-        json_to.write_text(strict_json.dump(to_json(decision)), encoding="utf-8", newline="\n")
+        redact.write(json_to, strict_json.dump(to_json(decision)))
     return 0 if decision.passes else 1
 
 

@@ -164,7 +164,8 @@ def add(case: EvalDocument, *, note: str, path: Path | None = None) -> bool:
         raise IncidentError(f"case {case.id!r}: the id of an incident's case begins with {PREFIX!r}")
     if case.id in {each.id for each in dataset.load(path=path)}:
         return False
-    line = json.dumps(json.loads(dataset.dump(case)) | {"note": note}, ensure_ascii=False, separators=(",", ":"))
+    kept = redact.safe_text(note, redact.secrets(case))
+    line = json.dumps(json.loads(dataset.dump(case)) | {"note": kept}, ensure_ascii=False, separators=(",", ":"))
     before = path.read_bytes()
     scratch = path.with_suffix(".jsonl.part")
     scratch.write_bytes(before + b"\n" * (not before.endswith(b"\n")) + line.encode() + b"\n")

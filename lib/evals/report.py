@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from lib.evals import strict_json
+from lib.evals import redact, strict_json
 from lib.evals.report_faults import faults
 from lib.evals.report_form import DOCUMENT, STRATUM, parse, to_json
 from lib.evals.report_rows import (
@@ -81,13 +81,14 @@ def load(path: str | Path) -> Report:
 
 
 def write(path: str | Path, report: Report) -> None:
-    """Replace a file by this report, whole or not at all; the same report gives the same bytes."""
+    """Replace a file by this report, whole or not at all; the same report gives the same bytes.
+
+    Raises:
+        RedactionError: it would show personal data, as in an id or a manifest; the file is as it was.
+    """
     path = Path(path)
     text = strict_json.dump(to_json(report))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_name(path.name + ".part")
-    scratch.write_text(text, encoding="utf-8", newline="\n")
-    scratch.replace(path)
+    redact.write(path, text)
 
 
 def _trusted(report: Report, *, where: str) -> Report:

@@ -16,7 +16,7 @@ from typing import Any
 
 from lib import cells, config, lakefile, prices, questions, results, scores, seal, selection, vote
 from lib.config import Study
-from lib.evals import report, strict_json
+from lib.evals import outputs, report, strict_json
 from lib.evals.report_rows import Report, ReportDocument, ReportError, shown
 from lib.history import file_sha256
 from lib.schema import Call, Language, Question, sha256
@@ -92,7 +92,9 @@ def documents(decisions: Sequence[Scored], *, origins: Mapping[str, str], langua
 
 def run(study: str | Path, *, arm: str, language: Language | None, runs: str | None, out: Path) -> int:
     """The command: write the report, and say in a line what it says."""
-    made = build(config.load(study), arm=arm, language=language, runs=runs)
+    loaded = config.load(study)
+    outputs.checked(out, recorded=[loaded.folder])
+    made = build(loaded, arm=arm, language=language, runs=runs)
     report.write(out, made)
     critical = [row for row in made.strata if row.critical]
     print(

@@ -61,8 +61,8 @@ def _epsilon(text: str) -> float:
         value = float(text)
     except ValueError:
         value = -1.0
-    if not 0 <= value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 on and below 1")
+    if not (value == 0 or 1e-6 <= value < 1):
+        raise argparse.ArgumentTypeError(f"{text!r} is not 0 and not a number from 0.000001 on and below 1")
     return value
 
 
