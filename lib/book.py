@@ -136,12 +136,13 @@ def execute(notebook: Path, folder: Path, *, root: Path = paths.ROOT) -> str:
         BookError: a cell failed; the notebook as far as it got stays in data/build/book.
     """
     os.environ.update({key: value for key, value in ENVIRONMENT.items() if key not in os.environ})
-    os.environ["MINILAKE_LAKE_TEXT"] = "0"  # whatever is set: no page that is kept quotes the lake
     import papermill
 
     scratch = paths.BUILD / "book" / folder.name / notebook.name
     scratch.parent.mkdir(parents=True, exist_ok=True)
     study = folder.name if folder.parent in (root / "data/studies", root / "data") else str(folder)
+    quoting = os.environ.get("MINILAKE_LAKE_TEXT")
+    os.environ["MINILAKE_LAKE_TEXT"] = "0"  # whatever is set: no page that is kept quotes the lake
     try:
         papermill.execute_notebook(
             notebook,
@@ -157,6 +158,10 @@ def execute(notebook: Path, folder: Path, *, root: Path = paths.ROOT) -> str:
         where = f"{notebook.name}, cell {fault.cell_index + 1}"
         trace = "\n".join(fault.traceback)
         raise BookError(f"{where}: {fault.ename}: {fault.evalue}\n{fault.source}\n\n{trace}\n\nsee {scratch}") from None
+    finally:
+        os.environ.pop("MINILAKE_LAKE_TEXT")
+        if quoting is not None:
+            os.environ["MINILAKE_LAKE_TEXT"] = quoting
     done = json.loads(scratch.read_text(encoding="utf-8"))
     return render.dump(render.normalise(done, replace=_words(root)))
 
