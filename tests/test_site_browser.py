@@ -74,7 +74,13 @@ def page(browser):
     opened.faults = []
     opened.on("console", lambda message: opened.faults.append(f"{message.type}: {message.text}"))
     opened.on("pageerror", lambda fault: opened.faults.append(str(fault)))
-    opened.on("requestfailed", lambda request: opened.faults.append(f"failed: {request.url}"))
+    # Going on to the next page ends what a page still loads lazily; that is no fault of the page.
+    opened.on(
+        "requestfailed",
+        lambda request: (
+            request.failure == "net::ERR_ABORTED" or opened.faults.append(f"failed: {request.url}: {request.failure}")
+        ),
+    )
     opened.on(
         "request", lambda request: request.url.startswith(("file:", "data:")) or opened.faults.append(request.url)
     )
