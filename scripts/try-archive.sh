@@ -3,8 +3,8 @@
 #
 # Unpacks it in an empty folder outside the repository, verifies every hash with Python alone, runs all
 # notebooks of all studies there with the packages of PYTHON, and verifies again: now every figure, table
-# and rendered notebook is what was just rebuilt. Only the rendered notebook 03 may differ, which tells the
-# rankings that another kind of processor gives. Downloads of this repository are used where they are.
+# and rendered notebook is what was just rebuilt. The rendered notebook 03 is let
+# off: it compares a new search, which a processor of a third kind may move further than was measured. Downloads of this repository are used where they are.
 set -euo pipefail
 python=$(realpath -s "${1:?usage: scripts/try-archive.sh PYTHON ARCHIVE.tar.gz}")
 archive=$(realpath "${2:?usage: scripts/try-archive.sh PYTHON ARCHIVE.tar.gz}")
