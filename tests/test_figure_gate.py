@@ -7,11 +7,10 @@ import itertools
 import pytest
 import reports
 from reports import ASTER, CRUX
-from test_figures import written
+from test_figures import assert_legible, written
 
 from lib import figure_gate, figure_style
 from lib.evals import calibration, gate
-from lib.figure_labels import overlap
 
 STANDING = "synthetic documents, n = 30"
 BEFORE = reports.made({CRUX: (True, "+" * 9 + "-"), ASTER: (False, "+" * 8 + "-" * 12)}, system="before")
@@ -57,14 +56,7 @@ def title(name: str) -> str:
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_no_text_covers_another_or_leaves_the_page(name):
-    figure = FIGURES[name]
-    width, height = figure.get_size_inches() * figure.dpi
-    drawn = [(text, box) for text, box in written(figure) if box.width]
-    for text, box in drawn:
-        assert box.x0 >= 0 and box.y0 >= 0 and box.x1 <= width and box.y1 <= height, text
-    for (one, first), (two, second) in itertools.combinations(drawn, 2):
-        smaller = min(first.width * first.height, second.width * second.height)
-        assert overlap(first, second) <= 0.08 * smaller, (one, two)
+    assert_legible(FIGURES[name])
 
 
 @pytest.mark.parametrize("name", FIGURES)
