@@ -125,6 +125,64 @@ def test_a_number_that_is_changed_on_a_page_is_found(root, tmp_path, old, new):
     assert found and all("index.html: 05_arms.csv: " in fault and "arm = A4a" in fault for fault in found)
 
 
+def values_of(site: Path):
+    """Every bound value of the site and the language of its page."""
+    for page in oracle.pages(site):
+        document = oracle.read(page)
+        yield from ((element, document.get("lang")) for element in document.iter("data"))
+
+
+def changed(text: str) -> str:
+    """The same with its last digit changed by two, since a half may be rounded either way, or with one more letter."""
+    last = next((i for i in range(len(text) - 1, -1, -1) if text[i].isdigit()), None)
+    return f"{text}x" if last is None else f"{text[:last]}{(int(text[last]) + 2) % 10}{text[last + 1 :]}"
+
+
+def test_each_value_and_table_of_the_site_that_is_changed_is_found(site):
+    """The mutation of every page: one value after the other, as it is shown and as it is kept."""
+    for element, language in values_of(site):
+        shown, raw = element.text_content(), element.get("value")
+        element.text = changed(shown)
+        assert list(oracle.wrong(element, ROOT, language)), element.get("title")
+        element.text = shown
+        element.set("value", changed(raw))
+        assert list(oracle.wrong(element, ROOT, language)), element.get("title")
+    for page in oracle.pages(site):
+        for shown in oracle.read(page).xpath("//table[@data-table]"):
+            assert not list(oracle.wrong_table(shown, ROOT / shown.get("data-table"), page.name))
+            cell = shown.xpath(".//tr[last()]/*")[0]
+            cell.text = changed(cell.text_content())
+            assert list(oracle.wrong_table(shown, ROOT / shown.get("data-table"), page.name)), page
+
+
+def test_each_value_whose_cell_moves_is_found(site, tmp_path, monkeypatch):
+    """The mutation of every file behind the site: cell, rows counted or field of one value after another."""
+    read, tried = oracle.rows_of, set()
+    for element, language in values_of(site):
+        file, how, column = (element.get(f"data-{name}") for name in ("file", "how", "column"))
+        if (mark := (file, how, column, element.get("data-where"), element.get("value"))) in tried:
+            continue
+        tried.add(mark)
+        where, root = json.loads(element.get("data-where")), ROOT
+        assert not list(oracle.wrong(element, ROOT, language))
+        if how in ("text", "field"):
+            root = tmp_path
+            (root / file).parent.mkdir(parents=True, exist_ok=True)
+            data = changed(element.get("value"))
+            for name in reversed(column.split(".")):
+                data = {name: data}
+            (root / file).write_text("" if how == "text" else json.dumps(data), encoding="utf-8")
+        elif how == "count":
+            monkeypatch.setattr(oracle, "rows_of", lambda *of, new={**where, column: "1"}: [*read(*of), new])
+        else:
+            monkeypatch.setattr(
+                oracle, "rows_of", lambda *of, c=column: [row | {c: changed(row[c] or "0")} for row in read(*of)]
+            )
+        assert list(oracle.wrong(element, root, language)), mark
+        monkeypatch.setattr(oracle, "rows_of", read)
+    assert len(tried) > 300
+
+
 def test_a_number_that_is_typed_into_a_page_is_found(root, tmp_path):
     page = built(root, tmp_path / "out") / "index.html"
     assert oracle.unbound(tmp_path / "out", root) == []
