@@ -15,6 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
+from lib import reasons
 from lib.config import Study
 from lib.figure_style import (
     GREEN,
@@ -64,24 +65,35 @@ def accuracy(arms: pd.DataFrame, study: Study, *, standing: str) -> Figure:
             _dots(axes, arms, study, f"{block}_", title=block)
         for row, arm in enumerate(arms.to_dict("records")):
             if not arm["n"]:
-                whole.text(0.01, row, _short(arm["reason"], 40), fontsize=7.5, color=SOFT, va="center",
+                whole.text(0.01, row, _short(arm["reason"]), fontsize=7.5, color=SOFT, va="center",
                            bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})  # fmt: skip
     return sheet.figure
 
 
 def _accuracy_title(arms: pd.DataFrame) -> str:
-    """The most accurate arm that is asked everything, beside the one that is given nothing."""
+    """The most accurate arm of those that are asked everything, and which others its interval sets it apart from."""
     run = arms[(arms["n"] > 0) & (arms["n"] == arms["n"].max())] if len(arms) else arms
     if run.empty:
         return "How often does each arm decide right? No arm has been run yet"
-    best = run[run["accuracy"] == run["accuracy"].max()]
-    verb = "decides" if len(best) == 1 else "decide"
-    title = f"{join(list(best['arm']))} {verb} most often right, {best.iloc[0]['correct']} of {best.iloc[0]['n']}"
-    bare = run[run["context"] == "none"]
-    if len(bare) and bare.iloc[0]["arm"] not in set(best["arm"]):
-        first = bare.iloc[0]
-        title += f"; with the question alone ({first['arm']}) {first['correct']} are right"
-    return title
+    top = run["accuracy"] == run["accuracy"].max()
+    best, others = run[top], run[~top]
+    first, verb = best.iloc[0], "is" if len(best) == 1 else "are"
+    title = f"{join(list(best['arm']))} {verb} right most often, {first['correct']} of {first['n']}"
+    apart = others["accuracy_high"] < first["accuracy_low"]
+    below, overlapping = list(others[apart]["arm"]), list(others[~apart]["arm"])
+    if others.empty:
+        return title
+    if not overlapping:
+        return f"{title}; every other interval lies below"
+    if not below:
+        return f"{title}, but every other interval overlaps"
+    if len(below) <= len(overlapping):
+        return f"{title}, but only {_intervals(below, 'lie')} below"
+    return f"{title}, but {_intervals(overlapping, 'overlap')}"
+
+
+def _intervals(arms: list[str], verb: str) -> str:
+    return f"the interval of {arms[0]} {verb}s" if len(arms) == 1 else f"the intervals of {join(arms)} {verb}"
 
 
 def _dots(axes: Axes, arms: pd.DataFrame, study: Study, prefix: str, *, title: str) -> None:
@@ -209,8 +221,9 @@ def _names(sheet: Sheet, arms: pd.DataFrame, study: Study, *, bottom: float) -> 
         axes.text(0.38, row, given.replace("  ", ", "), va="center", fontsize=8, color=INK)
 
 
-def _short(reason: str | None, width: int) -> str:
-    return textwrap.shorten(reason or "", width, placeholder=" …")
+def _short(reason: str | None) -> str:
+    """A reason as it fits into an arm's row."""
+    return textwrap.shorten(reasons.told(reason or "", short=True), 40, placeholder=" …")
 
 
 def missing_arms(arms: pd.DataFrame) -> str:
@@ -218,6 +231,6 @@ def missing_arms(arms: pd.DataFrame) -> str:
     by_reason: dict[str, list[str]] = {}
     for arm in arms.to_dict("records"):
         if not arm["n"]:
-            by_reason.setdefault(arm["reason"] or "no decision", []).append(arm["arm"])
+            by_reason.setdefault(reasons.told(arm["reason"] or "no decision", short=True), []).append(arm["arm"])
     told = "; ".join(f"{', '.join(names)}: {reason}" for reason, names in by_reason.items())
     return f"Not drawn: {told}." if told else ""

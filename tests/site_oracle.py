@@ -17,6 +17,7 @@ from pathlib import Path
 
 from lxml import html
 
+from lib import reasons
 from lib.companions import wilson
 
 OWN = ("index.html", "index.pt.html", "studies/*/index.html", "studies/*/ledger.html", "evals/*.html")
@@ -81,6 +82,8 @@ def looked_up(element: html.HtmlElement, root: Path) -> str:
 
 def fits(shown: str, raw: str, kind: str, language: str) -> bool:
     """Whether a displayed text is the raw value, rounded to the digits that it shows."""
+    if kind == "reason" and raw:
+        return shown == reasons.told(raw, language, short=True)
     if raw == "" or kind == "text":
         return shown == (raw or "–")
     plain = shown.replace("−", "-").replace("\N{NO-BREAK SPACE}", "").replace("∞", "inf")

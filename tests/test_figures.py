@@ -150,6 +150,7 @@ def test_every_figure_says_what_may_be_believed_and_has_a_title(name):
     first, second, *_ = (text.get_text() for text in FIGURES[name].texts)
     assert first == STANDING
     assert len(second) > 15
+    assert FIGURES[name].get_label() == " ".join(second.split())  # for those who cannot see it
 
 
 def test_the_same_tables_give_the_same_bytes_without_date_or_version(tmp_path):
@@ -180,6 +181,27 @@ def test_titles_state_the_counts_of_the_tables():
     verdicts = WHOLE.tables["hypotheses"].drop_duplicates("id")["verdict"].value_counts()
     title = FIGURES["hypotheses, whole"].texts[1].get_text().replace("\n", " ")
     assert all(f"{count} {name}" in title for name, count in verdicts.items())
+
+
+@pytest.mark.parametrize(("others", "said"), [
+    ([0.2, 0.3], "A is right most often, 20 of 40; every other interval lies below"),
+    ([0.4, 0.6], "A is right most often, 20 of 40, but every other interval overlaps"),
+    ([0.3, 0.4, 0.5], "A is right most often, 20 of 40, but only the interval of B lies below"),
+    ([0.2, 0.3, 0.4], "A is right most often, 20 of 40, but the interval of D overlaps"),
+    ([0.2, 0.3, 0.4, 0.4], "A is right most often, 20 of 40, but only the intervals of B and C lie below"),
+    ([], "A is right most often, 20 of 40"),
+])  # fmt: skip
+def test_the_title_of_accuracy_says_which_arms_the_intervals_tell_apart(others, said):
+    """Half the decisions right, the interval from 0.35; one question more than another arm is no lead."""
+    arms = pd.DataFrame({"arm": list("ABCDEF")[: 1 + len(others)], "n": 40, "correct": [20] + [10] * len(others)})
+    arms = arms.assign(accuracy=arms["correct"] / 40, accuracy_low=0.35, accuracy_high=[0.65, *others])
+    assert figures._accuracy_title(arms) == said
+
+
+def test_a_row_says_in_short_why_its_arm_was_not_run():
+    long = "not run: qwen2.5-coder-1.5b-instruct-q4_k_m: a prompt of 160414 tokens, a window of 32768"
+    assert figures._short(long) == "not run: lake larger than the window"
+    assert figures._short(None) == ""
 
 
 def test_arms_that_were_not_run_are_named_with_their_reason():
