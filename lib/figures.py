@@ -71,29 +71,39 @@ def accuracy(arms: pd.DataFrame, study: Study, *, standing: str) -> Figure:
 
 
 def _accuracy_title(arms: pd.DataFrame) -> str:
-    """The most accurate arm of those that are asked everything, and which others its interval sets it apart from."""
+    """The most accurate arm of those that are asked everything, and whether its interval sets it apart."""
     run = arms[(arms["n"] > 0) & (arms["n"] == arms["n"].max())] if len(arms) else arms
     if run.empty:
         return "How often does each arm decide right? No arm has been run yet"
-    top = run["accuracy"] == run["accuracy"].max()
-    best, others = run[top], run[~top]
-    first, verb = best.iloc[0], "is" if len(best) == 1 else "are"
-    title = f"{join(list(best['arm']))} {verb} right most often, {first['correct']} of {first['n']}"
-    apart = others["accuracy_high"] < first["accuracy_low"]
-    below, overlapping = list(others[apart]["arm"]), list(others[~apart]["arm"])
+    best, first = leaders(run), run.loc[run["accuracy"].idxmax()]
+    title = f"{join(best)} {'is' if len(best) == 1 else 'are'} right most often, {first['correct']} of {first['n']}"
+    found = apart(run)
+    return title + (f"{', but' if 'overlap' in found else ';'} {found}" if found else "")
+
+
+def leaders(run: pd.DataFrame) -> list[str]:
+    """The most accurate arms of a table; several when they tie."""
+    return list(run[run["accuracy"] == run["accuracy"].max()]["arm"])
+
+
+def apart(run: pd.DataFrame) -> str:
+    """Which other arms' intervals the interval of the most accurate arm overlaps, in words; "" without other arms."""
+    best = leaders(run)
+    others, first = run[~run["arm"].isin(best)], run.loc[run["accuracy"].idxmax()]
+    lower = others["accuracy_high"] < first["accuracy_low"]
+    below, overlapping = list(others[lower]["arm"]), list(others[~lower]["arm"])
+    its = "its" if len(best) == 1 else "their"
     if others.empty:
-        return title
+        return ""
     if not overlapping:
-        return f"{title}; every other interval lies below"
-    if not below:
-        return f"{title}, but every other interval overlaps"
-    if len(below) <= len(overlapping):
-        return f"{title}, but only {_intervals(below, 'lie')} below"
-    return f"{title}, but {_intervals(overlapping, 'overlap')}"
+        return f"{its} interval lies above all others"
+    if len(below) > len(overlapping):
+        return f"{its} interval overlaps {_those(overlapping)}"
+    return f"{its} interval overlaps all others" + (f" except {_those(below)}" if below else "")
 
 
-def _intervals(arms: list[str], verb: str) -> str:
-    return f"the interval of {arms[0]} {verb}s" if len(arms) == 1 else f"the intervals of {join(arms)} {verb}"
+def _those(arms: list[str]) -> str:
+    return f"{'that' if len(arms) == 1 else 'those'} of {join(arms)}"
 
 
 def _dots(axes: Axes, arms: pd.DataFrame, study: Study, prefix: str, *, title: str) -> None:

@@ -184,11 +184,12 @@ def test_titles_state_the_counts_of_the_tables():
 
 
 @pytest.mark.parametrize(("others", "said"), [
-    ([0.2, 0.3], "A is right most often, 20 of 40; every other interval lies below"),
-    ([0.4, 0.6], "A is right most often, 20 of 40, but every other interval overlaps"),
-    ([0.3, 0.4, 0.5], "A is right most often, 20 of 40, but only the interval of B lies below"),
-    ([0.2, 0.3, 0.4], "A is right most often, 20 of 40, but the interval of D overlaps"),
-    ([0.2, 0.3, 0.4, 0.4], "A is right most often, 20 of 40, but only the intervals of B and C lie below"),
+    ([0.2, 0.3], "A is right most often, 20 of 40; its interval lies above all others"),
+    ([0.4, 0.6], "A is right most often, 20 of 40, but its interval overlaps all others"),
+    ([0.3, 0.4, 0.5], "A is right most often, 20 of 40, but its interval overlaps all others except that of B"),
+    ([0.2, 0.3, 0.4], "A is right most often, 20 of 40, but its interval overlaps that of D"),
+    ([0.2, 0.3, 0.4, 0.4],
+     "A is right most often, 20 of 40, but its interval overlaps all others except those of B and C"),
     ([], "A is right most often, 20 of 40"),
 ])  # fmt: skip
 def test_the_title_of_accuracy_says_which_arms_the_intervals_tell_apart(others, said):

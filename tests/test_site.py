@@ -397,6 +397,29 @@ def test_arms_that_tie_are_named_together(root, tmp_path):
     assert "vector search (A3), hybrid search (A4a) and curated memory (A5): 14 of 24" in said
 
 
+def test_the_best_arm_is_named_beside_those_that_its_interval_does_not_set_it_apart_from(root, tmp_path):
+    said = text(built(root, tmp_path / "out") / "index.html")
+    assert "which overlaps those of A0, A2, A3, A4b, A5, A6 and N1)" in said
+    low = {"accuracy_high": "0.38"}  # below the interval of A4a
+    rewrite(table(root, "05_arms"), lambda r: r | low if r["arm"] not in ("A4a", "A5") else r)
+    assert "which overlaps that of A5)" in text(built(root, tmp_path / "out") / "index.html")
+    rewrite(table(root, "05_arms"), lambda r: r | low if r["arm"] != "A4a" else r)
+    assert "overlaps" not in text(built(root, tmp_path / "out") / "index.html")
+
+
+def test_reasons_and_standing_are_in_the_language_of_the_page_and_short(root, tmp_path):
+    long = "not run: qwen2.5-coder-1.5b-instruct-q4_k_m: a prompt of 160414 tokens, a window of 32768"
+    gone = {"n": "0", "state": "not_run", "reason": long}
+    rewrite(table(root, "05_arms"), lambda r: r | gone if r["arm"] == "A2" else r)
+    out = built(root, tmp_path / "out")
+    assert "A2: not run: lake larger than the window." in text(out / "index.html")
+    said = text(out / "index.pt.html")
+    assert "A2: não executado: lake maior que a janela." in said and "demonstração, n = 24" in said
+    assert "não executado: sem chave: defina ANTHROPIC_API_KEY" in said
+    assert "not run" not in said and "demonstration" not in said
+    assert oracle.faults(out, root) == []
+
+
 def test_when_nothing_helps_the_question_alone_is_named_the_best_and_compared_with_nothing(root, tmp_path):
     rewrite(table(root, "05_arms"), lambda r: r | {"correct": "20", "accuracy": "0.833333"} if r["arm"] == "A0" else r)
     said = text(built(root, tmp_path / "out") / "index.html")
@@ -411,9 +434,12 @@ def unrecorded(row):
 
 def test_a_study_whose_arms_were_not_recorded_says_so(root, tmp_path):
     rewrite(table(root, "05_arms"), unrecorded)
-    for page, words in (("index.html", "Not recorded yet."), ("index.pt.html", "Ainda não registrado.")):
+    for page, words, reason in (
+        ("index.html", "Not recorded yet.", "not run: no call recorded"),
+        ("index.pt.html", "Ainda não registrado.", "não executado: nenhuma chamada registrada"),
+    ):
         said = text(built(root, tmp_path / "out") / page)
-        assert words in said and "not run: no call recorded" in said
+        assert words in said and reason in said
         assert "most often right" not in said and "mais acerta" not in said
     assert oracle.faults(tmp_path / "out", root) == []
 
