@@ -11,7 +11,8 @@ from matplotlib.ticker import FuncFormatter, PercentFormatter
 from lib.config import Study
 from lib.figure_labels import place_labels
 from lib.figure_style import SOFT, WIDTH, Sheet, family, key, styled
-from lib.figures import CHANCE, MARKERS, apart, leaders
+from lib.figures import CHANCE, MARKERS
+from lib.lead import apart, leaders
 from lib.words import decimal, join
 
 

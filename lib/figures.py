@@ -31,6 +31,7 @@ from lib.figure_style import (
     rows,
     styled,
 )
+from lib.lead import apart, leaders
 from lib.words import join
 
 MARKERS = {"small": "o", "large": "s", "tiny": "^"}
@@ -79,31 +80,6 @@ def _accuracy_title(arms: pd.DataFrame) -> str:
     title = f"{join(best)} {'is' if len(best) == 1 else 'are'} right most often, {first['correct']} of {first['n']}"
     found = apart(run)
     return title + (f"{', but' if 'overlap' in found else ';'} {found}" if found else "")
-
-
-def leaders(run: pd.DataFrame) -> list[str]:
-    """The most accurate arms of a table; several when they tie."""
-    return list(run[run["accuracy"] == run["accuracy"].max()]["arm"])
-
-
-def apart(run: pd.DataFrame) -> str:
-    """Which other arms' intervals the interval of the most accurate arm overlaps, in words; "" without other arms."""
-    best = leaders(run)
-    others, first = run[~run["arm"].isin(best)], run.loc[run["accuracy"].idxmax()]
-    lower = others["accuracy_high"] < first["accuracy_low"]
-    below, overlapping = list(others[lower]["arm"]), list(others[~lower]["arm"])
-    its = "its" if len(best) == 1 else "their"
-    if others.empty:
-        return ""
-    if not overlapping:
-        return f"{its} interval lies above all others"
-    if len(below) > len(overlapping):
-        return f"{its} interval overlaps {_those(overlapping)}"
-    return f"{its} interval overlaps all others" + (f" except {_those(below)}" if below else "")
-
-
-def _those(arms: list[str]) -> str:
-    return f"{'that' if len(arms) == 1 else 'those'} of {join(arms)}"
 
 
 def _dots(axes: Axes, arms: pd.DataFrame, study: Study, prefix: str, *, title: str) -> None:
@@ -182,11 +158,15 @@ def stability(table: pd.DataFrame, study: Study, *, standing: str, not_shown: st
         asked = run[[not study.arms[arm].gate for arm in run["arm"]]]
         asked = asked if len(asked) else run
         top = asked.iloc[int(asked["unanimous_share"].to_numpy().argmax())]
-        low = asked[asked["unanimous_share"] == asked["unanimous_share"].min()]
+        never = list(asked[asked["unanimous"] == 0]["arm"])
         title = (
-            f"All samples agree most often in {top['arm']} ({top['unanimous']} of {top['n']} questions) and least in "
-            f"{', '.join(low['arm'])} ({low['unanimous'].iloc[0]} of {low['n'].iloc[0]})"
+            f"All samples agree on {asked['unanimous'].sum()} of {asked['n'].sum()} decisions, most often in "
+            f"{top['arm']} ({top['unanimous']} of {top['n']})"
         )
+        if never:
+            title += f" and never in {join(never) if len(never) <= 4 else f'{len(never)} of {len(asked)} arms'}"
+        if len(never) == len(asked):
+            title = f"In no arm do all samples of a question agree; {len(asked)} arms were run"
     turned = study.sampling.option_order == "rotate"
     note = (
         "The options rotate over the samples, so a model that follows the position cannot be unanimous: not comparable "

@@ -199,6 +199,26 @@ def test_the_title_of_accuracy_says_which_arms_the_intervals_tell_apart(others, 
     assert figures._accuracy_title(arms) == said
 
 
+@pytest.mark.parametrize(("unanimous", "said"), [
+    ([2, 0, 1], "All samples agree on 3 of 66 decisions, most often in A0 (2 of 24) and never in A1"),
+    ([2, 1, 1], "All samples agree on 4 of 66 decisions, most often in A0 (2 of 24)"),
+    ([0, 0, 0], "In no arm do all samples of a question agree; 3 arms were run"),
+])  # fmt: skip
+def test_the_title_of_stability_counts_each_arm_by_its_own_questions(unanimous, said):
+    table = pd.DataFrame({"arm": ["A0", "A1", "A3"], "n": [24, 18, 24], "unanimous": unanimous})
+    table = table.assign(unanimous_share=table["unanimous"] / table["n"])
+    table = table.assign(mean_agreement=0.5, largest_position_share=0.5)
+    assert figures.stability(table, STUDY, standing=STANDING).get_label() == said
+
+
+def test_hypotheses_that_could_not_be_computed_say_why_in_short_and_none_supported_comes_first():
+    long = "A2 not run: qwen2.5-coder-1.5b-instruct-q4_k_m: a prompt of 160414 tokens, a window of 32768"
+    table = WHOLE.tables["hypotheses"].head(1).assign(verdict="not computable", reason=long, estimate=math.nan)
+    figure = figure_forest.forest(table, standing=STANDING)
+    assert figure.get_label() == "No hypothesis is supported; of 1: 1 not computable"
+    assert any("A2 not run: lake larger than the window" in text.replace("\n", " ") for text, _ in written(figure))
+
+
 def test_a_row_says_in_short_why_its_arm_was_not_run():
     long = "not run: qwen2.5-coder-1.5b-instruct-q4_k_m: a prompt of 160414 tokens, a window of 32768"
     assert figures._short(long) == "not run: lake larger than the window"
