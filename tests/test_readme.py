@@ -117,7 +117,8 @@ def bound() -> list[Bound]:
     python = tomllib.loads((paths.ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["requires-python"]
     rules, model = (cell(EVALS, "08_decisions", side, comparison="workflow → runner") for side in ("before", "after"))
     holdout = cell(EVALS, "08_decisions", "n", comparison="workflow → runner")
-    languages, review, recorded = table(SMALL, "05_languages"), table(FULL, "02_review"), progress["recorded"].sum()
+    languages, review = table(SMALL, "05_languages"), table(FULL, "02_review")
+    complete = progress[progress["state"] == "complete"]
     answers = [cell(FULL, "05_arms", "answerable_correct", arm=arm) for arm in ("A4a", "A5")]
     unanswerable = {arm: cell(FULL, "05_blocks", "correct", arm=arm, block="unanswerable") for arm in ("A5", "A4a")}
     guesses = [cell(SMALL, "02_guesses", c, target="right option", language="en") for c in ("right", "n", "p")]
@@ -163,7 +164,7 @@ def bound() -> list[Bound]:
         ("({} of {} answers agree", "({} de {} respostas concordam",
          [review["agrees"].sum(), review["questions"].sum()]),
         ("Of the core, {} arms are complete ({} answers)", "Do núcleo, {} braços estão completos ({} respostas)",
-         [(progress["state"] == "complete").sum(), recorded]),
+         [len(complete), complete["recorded"].sum()]),
         ("the other {} questions", "as outras {} perguntas", [asked(FULL) - asked(FULL, "core")]),
         ("n = {} is a demonstration", "n = {} também é uma demonstração", [table(FULL, "05_arms")["n"].max()]),
         ("with {} chunks: curated memory decides {} of {} right, hybrid search {} of {}, vector search {} of {}, noise "
@@ -260,15 +261,20 @@ def claims() -> list[tuple[str, str, bool]]:
 
 @pytest.mark.parametrize("lang", FILES)
 def test_what_the_words_say_of_the_numbers_is_so(lang):
+    wrong = []
     for en, pt, holds in claims():
         said = {"en": en, "pt": pt}[lang]
-        assert said in TEXTS[lang], f"{FILES[lang]} no longer says “{said}”; mend the claim if the sentence has changed"
-        assert holds, f"{FILES[lang]} says “{said}”, and the tables do not"
+        if said not in TEXTS[lang]:
+            wrong.append(f"{FILES[lang]} no longer says “{said}”; mend the claim if the sentence has changed")
+        elif not holds:
+            wrong.append(f"{FILES[lang]} says “{said}”, and the tables do not")
+    assert not wrong, "\n" + "\n".join(wrong)
 
 
 @pytest.mark.parametrize("lang", FILES)
 def test_every_number_is_what_was_computed_or_is_listed_with_a_reason(lang):
-    assert faults(lang, TEXTS[lang]) == []
+    found = faults(lang, TEXTS[lang])
+    assert not found, "\n" + "\n".join(found)
 
 
 @pytest.mark.parametrize("lang", FILES)
@@ -300,3 +306,13 @@ def test_a_number_that_is_added_is_found(lang, number):
     foreign = number in VALUES["en" if lang == "pt" else "pt"]
     found = faults(lang, f"{TEXTS[lang]} In {number} cases")
     assert foreign or (len(found) == 1 and "bind it" in found[0] and number in found[0])
+
+
+def test_both_readmes_give_the_same_commands_and_name_the_same_places():
+    def given(lang: str) -> list[str]:
+        text = (paths.ROOT / FILES[lang]).read_text(encoding="utf-8")
+        blocks = "".join(re.findall(r"(?ms)^```sh$(.*?)^```$", text))
+        places = re.findall(r"(?m)^\| (`[^|]*`) \|", text)
+        return [line.partition(" #")[0].strip() for line in blocks.splitlines()] + places
+
+    assert given("en") == given("pt")
