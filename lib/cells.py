@@ -12,11 +12,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from lib import consistency
+from lib import consistency, reasons
 from lib.config import Study
-from lib.schema import Call, Question
-
-NO_CALL = "no call recorded"
+from lib.reasons import NO_CALL
+from lib.schema import Call, CallError, Question
 
 
 class AnalysisError(ValueError):
@@ -78,7 +77,7 @@ def collect(study: Study, test: Sequence[Question], calls: Iterable[Call], *, no
         for sample in range(study.sampling.samples)
     }
     filled: dict[tuple[str, str, int], Call] = {}
-    faults: dict[tuple[str, str, int], str] = {}
+    faults: dict[tuple[str, str, int], CallError | None] = {}
     ignored: Counter[tuple[str, str]] = Counter()
     counted = {question.id for question in test}
     for call in calls:
@@ -88,7 +87,7 @@ def collect(study: Study, test: Sequence[Question], calls: Iterable[Call], *, no
         elif cell not in design:
             ignored[call.run, _stray(study, counted, call)] += 1
         elif not call.done:
-            faults[cell] = f"{call.error.kind}: {call.error.message}" if call.error else "no accepted reply"
+            faults[cell] = call.error
             ignored[call.run, "failed attempt"] += 1
         elif cell in filled:
             _same(filled[cell], call)
@@ -105,7 +104,8 @@ def collect(study: Study, test: Sequence[Question], calls: Iterable[Call], *, no
                 if cell in filled:
                     grouped[arm][question.id].append(filled[cell])
                 else:
-                    missing.append(Missing(*cell, faults.get(cell) or not_run.get(arm) or NO_CALL))
+                    tried = _tried(faults[cell], not_run.get(arm)) if cell in faults else None
+                    missing.append(Missing(*cell, tried or not_run.get(arm) or NO_CALL))
     by_reason: Counter[str] = Counter()
     for (_, reason), count in ignored.items():
         by_reason[reason] += count
@@ -116,6 +116,13 @@ def collect(study: Study, test: Sequence[Question], calls: Iterable[Call], *, no
         ignored=dict(sorted(by_reason.items())),
         strays=dict(sorted(ignored.items())),
     )
+
+
+def _tried(error: CallError | None, not_run: str | None) -> str:
+    """Why the attempt of a cell failed; what stopped the whole arm is said as the arm says it, to count once."""
+    if error is None:
+        return "no accepted reply"
+    return error.message if error.message == not_run else f"{error.kind}: {error.message}"
 
 
 def _stray(study: Study, counted: Collection[str], call: Call) -> str:
@@ -155,5 +162,5 @@ def _status(
     if len(lost) == total:
         # A run that failed everywhere gave its reason call by call.
         tried = next((cell.reason for cell in lost if cell.reason != NO_CALL), NO_CALL)
-        return Status("not_run", f"not run: {not_run.get(arm) or tried}")
-    return Status("partial", f"partial: {len(lost)} of {total} calls missing")
+        return Status("not_run", reasons.not_run(not_run.get(arm) or tried))
+    return Status("partial", reasons.partial(len(lost), total))

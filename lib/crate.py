@@ -149,10 +149,10 @@ python3 verify.py   # every file against SHA256SUMS; names what is missing, chan
 make reproduce      # every table, figure and executed notebook, from the recorded calls; asks no model
 ```
 
-After `make reproduce`, `python3 verify.py` once more shows that the figures and tables that were rebuilt are
-those that were archived, byte for byte. On another kind of processor an embedder may order a few passages
-otherwise: the executed notebook 03 then says which, and is named as changed. `make reproduce` is meant for
-Linux with Python 3.11 or newer, make and git; `verify.py` needs Python 3.9 alone.
+After `make reproduce`, `python3 verify.py` once more shows that the tables, figures and executed notebooks that were
+rebuilt are those that were archived, byte for byte, on each of the two kinds of processor that were tried. Where an
+embedder orders a passage otherwise, the executed notebook 03 says which, and is named as changed. `make reproduce` is
+meant for Linux with Python 3.11 or newer, make and git; `verify.py` needs Python 3.9 alone.
 `python3 verify.py ARCHIVE.tar.gz` checks an archive without unpacking it.
 
 The documents of the lakes are third-party text and are not here; `make reproduce` fetches the pinned
@@ -164,9 +164,9 @@ call, so that `make verify STUDY=name` checks them here too. `CITATION.cff` says
 
 Arquivo do commit {commit} ({date}). Dois comandos, nesta pasta: `python3 verify.py` confere cada arquivo
 com SHA256SUMS e diz o que falta, mudou ou sobra; `make reproduce` refaz tabelas, figuras e cadernos a
-partir das chamadas gravadas, sem consultar modelo algum. Depois dele, `python3 verify.py` mostra que figuras
-e tabelas refeitas são iguais às arquivadas, byte a byte; em outro tipo de processador, o caderno 03 executado
-pode apontar trechos em outra ordem e aparece então como mudado. Os textos dos lagos são de terceiros e não
-estão aqui; são baixados das fontes fixadas e conferidos. `{history}` guarda os commits congelados antes da
-primeira chamada.
+partir das chamadas gravadas, sem consultar modelo algum. Depois dele, `python3 verify.py` mostra que tabelas, figuras e
+cadernos refeitos são iguais aos arquivados, byte a byte, nos dois tipos de processador em que isso foi tentado. Se em
+outro um trecho mudar de ordem, o caderno 03 executado diz qual e aparece como mudado. Os textos dos lagos são de
+terceiros e não estão aqui; são baixados das fontes fixadas e conferidos. `{history}` guarda os commits congelados antes
+da primeira chamada.
 """

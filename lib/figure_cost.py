@@ -12,6 +12,7 @@ from lib.config import Study
 from lib.figure_labels import place_labels
 from lib.figure_style import SOFT, WIDTH, Sheet, family, key, styled
 from lib.figures import CHANCE, MARKERS
+from lib.lead import apart, leaders
 from lib.words import decimal, join
 
 
@@ -65,8 +66,9 @@ def _cost_title(priced: pd.DataFrame) -> str:
     times = high["usd_per_correct"] / low["usd_per_correct"]
     title = f"A correct decision costs from {decimal(low['usd_per_correct'], 2)} USD ({low['arm']}) "
     title += f"to {decimal(high['usd_per_correct'], 2)} USD ({high['arm']}, {times:.0f} times as much)"
-    best = priced[priced["accuracy"] == priced["accuracy"].max()]
-    return title + f"; most accurate: {join(list(best['arm']))}, {best.iloc[0]['correct']} of {best.iloc[0]['n']}"
+    first, found = priced.loc[priced["accuracy"].idxmax()], apart(priced)
+    title += f"; right most often: {join(leaders(priced))}, {first['correct']} of {first['n']}"
+    return title + (f", and {found}" if found else "")
 
 
 def _priced(study: Study) -> str:

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from lib import reasons
 from lib.figure_style import BLUE, INK, SOFT, VERMILLION, Sheet, styled
 from lib.words import decimal
 
@@ -33,7 +34,9 @@ def forest(hypotheses: pd.DataFrame, *, standing: str) -> Figure:
         f"{verdicts[name]} {name}"
         for name in ("supported", "refuted", "inconclusive", "not computable") if name in verdicts
     )  # fmt: skip
-    title = f"Of {sum(verdicts)} hypotheses: {said}" if said else "No hypotheses are defined"
+    found = "" if "supported" in verdicts else "No hypothesis is supported; "
+    title = f"{found}of {sum(verdicts)}: {said}" if found else f"Of {sum(verdicts)} hypotheses: {said}"
+    title = title if said else "No hypotheses are defined"
     with styled():
         sheet = Sheet(room=ROW * max(len(table), 1) + 0.12, title=title, standing=standing,
                       note="Point: estimate; line: 95 % percentile interval of a paired bootstrap over questions; "
@@ -78,7 +81,7 @@ def _wrapped(text: str) -> str:
 
 
 def _why(row: dict[Any, Any]) -> str:
-    lines = textwrap.wrap(f"{row['verdict']}: {row['reason'] or ''}", 66)
+    lines = textwrap.wrap(f"{row['verdict']}: {reasons.told(row['reason'] or '', short=True)}", 66)
     return "\n".join(lines[:2] + (["…"] if len(lines) > 2 else []))
 
 

@@ -95,6 +95,7 @@ class Sheet:
         self.top = self.bottom + room
         self.height = self.top + 0.12 + LINE * len(lines) + KICKER + MARGIN
         self.figure = Figure(figsize=(WIDTH, self.height), facecolor="white")
+        self.figure.set_label(title)  # drawn nowhere: the first words of the figure's alternative text
         FigureCanvasAgg(self.figure)
         edge = self.height - MARGIN
         loud = standing.startswith("EXPLORATORY")

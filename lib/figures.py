@@ -15,6 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
+from lib import reasons
 from lib.config import Study
 from lib.figure_style import (
     GREEN,
@@ -30,6 +31,7 @@ from lib.figure_style import (
     rows,
     styled,
 )
+from lib.lead import apart, leaders
 from lib.words import join
 
 MARKERS = {"small": "o", "large": "s", "tiny": "^"}
@@ -64,24 +66,20 @@ def accuracy(arms: pd.DataFrame, study: Study, *, standing: str) -> Figure:
             _dots(axes, arms, study, f"{block}_", title=block)
         for row, arm in enumerate(arms.to_dict("records")):
             if not arm["n"]:
-                whole.text(0.01, row, _short(arm["reason"], 40), fontsize=7.5, color=SOFT, va="center",
+                whole.text(0.01, row, _short(arm["reason"]), fontsize=7.5, color=SOFT, va="center",
                            bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})  # fmt: skip
     return sheet.figure
 
 
 def _accuracy_title(arms: pd.DataFrame) -> str:
-    """The most accurate arm that is asked everything, beside the one that is given nothing."""
+    """The most accurate arm of those that are asked everything, and whether its interval sets it apart."""
     run = arms[(arms["n"] > 0) & (arms["n"] == arms["n"].max())] if len(arms) else arms
     if run.empty:
         return "How often does each arm decide right? No arm has been run yet"
-    best = run[run["accuracy"] == run["accuracy"].max()]
-    verb = "decides" if len(best) == 1 else "decide"
-    title = f"{join(list(best['arm']))} {verb} most often right, {best.iloc[0]['correct']} of {best.iloc[0]['n']}"
-    bare = run[run["context"] == "none"]
-    if len(bare) and bare.iloc[0]["arm"] not in set(best["arm"]):
-        first = bare.iloc[0]
-        title += f"; with the question alone ({first['arm']}) {first['correct']} are right"
-    return title
+    best, first = leaders(run), run.loc[run["accuracy"].idxmax()]
+    title = f"{join(best)} {'is' if len(best) == 1 else 'are'} right most often, {first['correct']} of {first['n']}"
+    found = apart(run)
+    return title + (f"{', but' if 'overlap' in found else ';'} {found}" if found else "")
 
 
 def _dots(axes: Axes, arms: pd.DataFrame, study: Study, prefix: str, *, title: str) -> None:
@@ -160,11 +158,15 @@ def stability(table: pd.DataFrame, study: Study, *, standing: str, not_shown: st
         asked = run[[not study.arms[arm].gate for arm in run["arm"]]]
         asked = asked if len(asked) else run
         top = asked.iloc[int(asked["unanimous_share"].to_numpy().argmax())]
-        low = asked[asked["unanimous_share"] == asked["unanimous_share"].min()]
+        never = list(asked[asked["unanimous"] == 0]["arm"])
         title = (
-            f"All samples agree most often in {top['arm']} ({top['unanimous']} of {top['n']} questions) and least in "
-            f"{', '.join(low['arm'])} ({low['unanimous'].iloc[0]} of {low['n'].iloc[0]})"
+            f"All samples agree on {asked['unanimous'].sum()} of {asked['n'].sum()} decisions, most often in "
+            f"{top['arm']} ({top['unanimous']} of {top['n']})"
         )
+        if never:
+            title += f" and never in {join(never) if len(never) <= 4 else f'{len(never)} of {len(asked)} arms'}"
+        if len(never) == len(asked):
+            title = f"In no arm do all samples of a question agree; {len(asked)} arms were run"
     turned = study.sampling.option_order == "rotate"
     note = (
         "The options rotate over the samples, so a model that follows the position cannot be unanimous: not comparable "
@@ -209,8 +211,9 @@ def _names(sheet: Sheet, arms: pd.DataFrame, study: Study, *, bottom: float) -> 
         axes.text(0.38, row, given.replace("  ", ", "), va="center", fontsize=8, color=INK)
 
 
-def _short(reason: str | None, width: int) -> str:
-    return textwrap.shorten(reason or "", width, placeholder=" …")
+def _short(reason: str | None) -> str:
+    """A reason as it fits into an arm's row."""
+    return textwrap.shorten(reasons.told(reason or "", short=True), 40, placeholder=" …")
 
 
 def missing_arms(arms: pd.DataFrame) -> str:
@@ -218,6 +221,6 @@ def missing_arms(arms: pd.DataFrame) -> str:
     by_reason: dict[str, list[str]] = {}
     for arm in arms.to_dict("records"):
         if not arm["n"]:
-            by_reason.setdefault(arm["reason"] or "no decision", []).append(arm["arm"])
+            by_reason.setdefault(reasons.told(arm["reason"] or "no decision", short=True), []).append(arm["arm"])
     told = "; ".join(f"{', '.join(names)}: {reason}" for reason, names in by_reason.items())
     return f"Not drawn: {told}." if told else ""

@@ -68,9 +68,10 @@ def text(value: Any) -> str:
 
 
 def figure(drawn: Figure, study: Study | str, name: str, *, alt: str) -> None:
-    """Write a figure as SVG and PNG to figures/<study>/ and show it; `alt` is for those who cannot see it.
+    """Write a figure as SVG and PNG to figures/<study>/ and show it.
 
-    `study` is a study, or the name of a folder where there is none, such as "evals".
+    For those who cannot see it its title says what it shows, and `alt` how. `study` is a study, or the name of a folder
+    where there is none, such as "evals".
     """
     from IPython.display import Image, display
 
@@ -78,4 +79,5 @@ def figure(drawn: Figure, study: Study | str, name: str, *, alt: str) -> None:
 
     folder = study if isinstance(study, str) else study.folder.name
     path = save(drawn, paths.FIGURES / folder, name)
-    display(Image(data=path.read_bytes(), format="png", width=800, alt=alt))
+    told = ". ".join(filter(None, (drawn.get_label(), alt)))
+    display(Image(data=path.read_bytes(), format="png", width=800, alt=told))

@@ -12,14 +12,14 @@ import datetime
 import json
 import os
 import platform
-import subprocess
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-from lib import budget, config, intake, models, paths, prices, run
+from lib import budget, config, history, intake, models, paths, prices, run
 from lib.arms import Material
 from lib.budget import Budget, BudgetReached, Totals, bills
+from lib.history import HistoryError
 from lib.ledger import Ledger
 from lib.prices import Tokens
 from lib.run import Cell
@@ -166,14 +166,12 @@ def frozen_sha256(study: config.Study) -> str | None:
     return sha256(path.read_text(encoding="utf-8")) if path.exists() else None
 
 
-def commit() -> str | None:
+def commit(root: Path = paths.ROOT) -> str | None:
+    """The commit of the code that runs; None where git cannot tell, never that of a repository around an archive."""
     try:
-        found = subprocess.run(
-            ["git", "rev-parse", "HEAD"], cwd=paths.ROOT, capture_output=True, text=True, check=True
-        )
-    except (OSError, subprocess.CalledProcessError):
+        return history.head(root)
+    except HistoryError:
         return None
-    return found.stdout.strip()
 
 
 def cpu() -> str:

@@ -157,14 +157,17 @@ def unfrozen(study: Study) -> list[str]:
     return [problem.split("; to declare it", 1)[0] for problem in freeze.verify(study.folder).problems]
 
 
-def standing(n: int, exploratory: Sequence[str]) -> str:
+def standing(n: int, exploratory: Sequence[str], *, counted: bool = True) -> str:
     """What every table and figure says of itself: "EXPLORATORY · demonstration, n = 24".
+
+    Tables of the material and of retrieval, which count other things than the questions of the results, leave the n
+    out (not `counted`).
 
     >>> standing(120, [])
     'n = 120'
     """
-    words = ["EXPLORATORY"] if exploratory else []
-    return " · ".join([*words, f"demonstration, n = {n}" if n < FEWEST else f"n = {n}"])
+    size = [*(["demonstration"] if n < FEWEST else []), *([f"n = {n}"] if counted else [])]
+    return " · ".join([*(["EXPLORATORY"] if exploratory else []), *([", ".join(size)] if size else [])])
 
 
 def test_questions(study: Study) -> int:

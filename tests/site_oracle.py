@@ -17,6 +17,7 @@ from pathlib import Path
 
 from lxml import html
 
+from lib import reasons
 from lib.companions import wilson
 
 OWN = ("index.html", "index.pt.html", "studies/*/index.html", "studies/*/ledger.html", "evals/*.html")
@@ -81,6 +82,8 @@ def looked_up(element: html.HtmlElement, root: Path) -> str:
 
 def fits(shown: str, raw: str, kind: str, language: str) -> bool:
     """Whether a displayed text is the raw value, rounded to the digits that it shows."""
+    if kind == "reason" and raw:
+        return shown == reasons.told(raw, language, short=True)
     if raw == "" or kind == "text":
         return shown == (raw or "–")
     plain = shown.replace("−", "-").replace("\N{NO-BREAK SPACE}", "").replace("∞", "inf")
@@ -89,14 +92,17 @@ def fits(shown: str, raw: str, kind: str, language: str) -> bool:
     if plain.endswith("%") != (kind == "percent"):
         return False
     plain = plain.rstrip("%")
-    wanted = float(raw) * scale
+    try:
+        told, wanted = float(plain), float(raw) * scale
+    except ValueError:
+        return False
     if kind == "count" or not math.isfinite(wanted):
-        return float(plain) == wanted
+        return told == wanted
     unit = 10.0 ** -len(plain.partition(".")[2])  # of the last digit shown
     digits = {"percent": 2, "number": 3}[kind]
     if "." not in plain and abs(wanted) >= 10**digits:  # whole numbers longer than their significant digits
         unit = 10.0 ** (len(plain.lstrip("-")) - digits)
-    return abs(float(plain) - wanted) <= 0.5000001 * unit
+    return abs(told - wanted) <= 0.5000001 * unit and (unit <= 1 or told % unit == 0)
 
 
 def faults(site: Path, root: Path) -> list[str]:
@@ -106,19 +112,22 @@ def faults(site: Path, root: Path) -> list[str]:
         name, document = path.relative_to(site).as_posix(), read(path)
         language = document.get("lang")
         for element in document.iter("data"):
-            raw, told = element.get("value"), looked_up(element, root)
-            shown = element.text_content()
-            where = f"{name}: {element.get('title')}"
-            if raw != told:
-                found.append(f"{where}: the site has {raw!r}, the file {told!r}")
-            if not fits(shown, raw, element.get("data-kind"), language):
-                found.append(f"{where}: shows {shown!r} for {raw!r}")
+            found += [f"{name}: {element.get('title')}: {what}" for what in wrong(element, root, language)]
         for table in document.xpath("//table[@data-table]"):
-            found += _table(table, root / table.get("data-table"), name)
+            found += wrong_table(table, root / table.get("data-table"), name)
     return found
 
 
-def _table(table: html.HtmlElement, file: Path, name: str) -> Iterator[str]:
+def wrong(element: html.HtmlElement, root: Path, language: str) -> Iterator[str]:
+    """What is wrong with one value: not what its file says, or shown as something else."""
+    raw, told, shown = element.get("value"), looked_up(element, root), element.text_content()
+    if raw != told:
+        yield f"the site has {raw!r}, the file {told!r}"
+    if not fits(shown, raw, element.get("data-kind"), language):
+        yield f"shows {shown!r} for {raw!r}"
+
+
+def wrong_table(table: html.HtmlElement, file: Path, name: str) -> Iterator[str]:
     with file.open(encoding="utf-8", newline="") as lines:
         told = list(csv.reader(lines))
     shown = [[cell.text_content() for cell in row] for row in table.iter("tr")]

@@ -61,6 +61,12 @@ def test_a_failed_attempt_is_no_answer_and_explains_its_missing_cell():
     assert found.ignored == {"failed attempt": 1}
 
 
+def test_what_stopped_the_whole_arm_is_one_reason_for_the_call_that_met_it_and_the_rest():
+    met = failed("A1", BANK[0], 0)
+    found = collect([row for row in CALLS if row.arm == "A0"] + [met], not_run={"A1": met.error.message})
+    assert {row.reason for row in found.missing} == {met.error.message}
+
+
 def test_an_arm_of_failed_attempts_alone_is_not_run_for_their_reason():
     found = collect([row for row in CALLS if row.arm == "A0"] + [failed("A1", BANK[1], 0)])
     assert found.status["A1"] == Status("not_run", "not run: overloaded: try later")

@@ -150,6 +150,7 @@ def test_every_figure_says_what_may_be_believed_and_has_a_title(name):
     first, second, *_ = (text.get_text() for text in FIGURES[name].texts)
     assert first == STANDING
     assert len(second) > 15
+    assert FIGURES[name].get_label() == " ".join(second.split())  # for those who cannot see it
 
 
 def test_the_same_tables_give_the_same_bytes_without_date_or_version(tmp_path):
@@ -180,6 +181,48 @@ def test_titles_state_the_counts_of_the_tables():
     verdicts = WHOLE.tables["hypotheses"].drop_duplicates("id")["verdict"].value_counts()
     title = FIGURES["hypotheses, whole"].texts[1].get_text().replace("\n", " ")
     assert all(f"{count} {name}" in title for name, count in verdicts.items())
+
+
+@pytest.mark.parametrize(("others", "said"), [
+    ([0.2, 0.3], "A is right most often, 20 of 40; its interval lies above all others"),
+    ([0.4, 0.6], "A is right most often, 20 of 40, but its interval overlaps all others"),
+    ([0.3, 0.4, 0.5], "A is right most often, 20 of 40, but its interval overlaps all others except that of B"),
+    ([0.2, 0.3, 0.4], "A is right most often, 20 of 40, but its interval overlaps that of D"),
+    ([0.2, 0.3, 0.4, 0.4],
+     "A is right most often, 20 of 40, but its interval overlaps all others except those of B and C"),
+    ([], "A is right most often, 20 of 40"),
+])  # fmt: skip
+def test_the_title_of_accuracy_says_which_arms_the_intervals_tell_apart(others, said):
+    """Half the decisions right, the interval from 0.35; one question more than another arm is no lead."""
+    arms = pd.DataFrame({"arm": list("ABCDEF")[: 1 + len(others)], "n": 40, "correct": [20] + [10] * len(others)})
+    arms = arms.assign(accuracy=arms["correct"] / 40, accuracy_low=0.35, accuracy_high=[0.65, *others])
+    assert figures._accuracy_title(arms) == said
+
+
+@pytest.mark.parametrize(("unanimous", "said"), [
+    ([2, 0, 1], "All samples agree on 3 of 66 decisions, most often in A0 (2 of 24) and never in A1"),
+    ([2, 1, 1], "All samples agree on 4 of 66 decisions, most often in A0 (2 of 24)"),
+    ([0, 0, 0], "In no arm do all samples of a question agree; 3 arms were run"),
+])  # fmt: skip
+def test_the_title_of_stability_counts_each_arm_by_its_own_questions(unanimous, said):
+    table = pd.DataFrame({"arm": ["A0", "A1", "A3"], "n": [24, 18, 24], "unanimous": unanimous})
+    table = table.assign(unanimous_share=table["unanimous"] / table["n"])
+    table = table.assign(mean_agreement=0.5, largest_position_share=0.5)
+    assert figures.stability(table, STUDY, standing=STANDING).get_label() == said
+
+
+def test_hypotheses_that_could_not_be_computed_say_why_in_short_and_none_supported_comes_first():
+    long = "A2 not run: qwen2.5-coder-1.5b-instruct-q4_k_m: a prompt of 160414 tokens, a window of 32768"
+    table = WHOLE.tables["hypotheses"].head(1).assign(verdict="not computable", reason=long, estimate=math.nan)
+    figure = figure_forest.forest(table, standing=STANDING)
+    assert figure.get_label() == "No hypothesis is supported; of 1: 1 not computable"
+    assert any("A2 not run: lake larger than the window" in text.replace("\n", " ") for text, _ in written(figure))
+
+
+def test_a_row_says_in_short_why_its_arm_was_not_run():
+    long = "not run: qwen2.5-coder-1.5b-instruct-q4_k_m: a prompt of 160414 tokens, a window of 32768"
+    assert figures._short(long) == "not run: lake larger than the window"
+    assert figures._short(None) == ""
 
 
 def test_arms_that_were_not_run_are_named_with_their_reason():

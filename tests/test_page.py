@@ -53,4 +53,4 @@ def test_a_figure_is_written_twice_and_shown_with_words_for_those_who_cannot_see
     study = dataclasses.replace(config.load("pytest-small"), folder=tmp_path / "mine")
     page.figure(figure_style.Sheet(room=1, title="T", standing="n = 1").figure, study, "06_x", alt="a picture")
     assert sorted(path.name for path in (tmp_path / "mine").iterdir()) == ["06_x.png", "06_x.svg"]
-    assert shown[0].data == (tmp_path / "mine/06_x.png").read_bytes() and shown[0].alt == "a picture"
+    assert shown[0].data == (tmp_path / "mine/06_x.png").read_bytes() and shown[0].alt == "T. a picture"

@@ -104,6 +104,8 @@ def test_standing_says_exploratory_and_demonstration_when_they_hold():
     assert results.standing(24, []) == "demonstration, n = 24"
     assert results.standing(120, []) == "n = 120"
     assert results.standing(120, ["why"]) == "EXPLORATORY · n = 120"
+    assert results.standing(24, ["why"], counted=False) == "EXPLORATORY · demonstration"
+    assert results.standing(120, [], counted=False) == ""
 
 
 def test_written_tables_carry_their_standing_and_are_the_same_bytes_again(study):

@@ -125,6 +125,64 @@ def test_a_number_that_is_changed_on_a_page_is_found(root, tmp_path, old, new):
     assert found and all("index.html: 05_arms.csv: " in fault and "arm = A4a" in fault for fault in found)
 
 
+def values_of(site: Path):
+    """Every bound value of the site and the language of its page."""
+    for page in oracle.pages(site):
+        document = oracle.read(page)
+        yield from ((element, document.get("lang")) for element in document.iter("data"))
+
+
+def changed(text: str) -> str:
+    """The same with its last digit changed by two, since a half may be rounded either way, or with one more letter."""
+    last = next((i for i in range(len(text) - 1, -1, -1) if text[i].isdigit()), None)
+    return f"{text}x" if last is None else f"{text[:last]}{(int(text[last]) + 2) % 10}{text[last + 1 :]}"
+
+
+def test_each_value_and_table_of_the_site_that_is_changed_is_found(site):
+    """The mutation of every page: one value after the other, as it is shown and as it is kept."""
+    for element, language in values_of(site):
+        shown, raw = element.text_content(), element.get("value")
+        element.text = changed(shown)
+        assert list(oracle.wrong(element, ROOT, language)), element.get("title")
+        element.text = shown
+        element.set("value", changed(raw))
+        assert list(oracle.wrong(element, ROOT, language)), element.get("title")
+    for page in oracle.pages(site):
+        for shown in oracle.read(page).xpath("//table[@data-table]"):
+            assert not list(oracle.wrong_table(shown, ROOT / shown.get("data-table"), page.name))
+            cell = shown.xpath(".//tr[last()]/*")[0]
+            cell.text = changed(cell.text_content())
+            assert list(oracle.wrong_table(shown, ROOT / shown.get("data-table"), page.name)), page
+
+
+def test_each_value_whose_cell_moves_is_found(site, tmp_path, monkeypatch):
+    """The mutation of every file behind the site: cell, rows counted or field of one value after another."""
+    read, tried = oracle.rows_of, set()
+    for element, language in values_of(site):
+        file, how, column = (element.get(f"data-{name}") for name in ("file", "how", "column"))
+        if (mark := (file, how, column, element.get("data-where"), element.get("value"))) in tried:
+            continue
+        tried.add(mark)
+        where, root = json.loads(element.get("data-where")), ROOT
+        assert not list(oracle.wrong(element, ROOT, language))
+        if how in ("text", "field"):
+            root = tmp_path
+            (root / file).parent.mkdir(parents=True, exist_ok=True)
+            data = changed(element.get("value"))
+            for name in reversed(column.split(".")):
+                data = {name: data}
+            (root / file).write_text("" if how == "text" else json.dumps(data), encoding="utf-8")
+        elif how == "count":
+            monkeypatch.setattr(oracle, "rows_of", lambda *of, new={**where, column: "1"}: [*read(*of), new])
+        else:
+            monkeypatch.setattr(
+                oracle, "rows_of", lambda *of, c=column: [row | {c: changed(row[c] or "0")} for row in read(*of)]
+            )
+        assert list(oracle.wrong(element, root, language)), mark
+        monkeypatch.setattr(oracle, "rows_of", read)
+    assert len(tried) > 300
+
+
 def test_a_number_that_is_typed_into_a_page_is_found(root, tmp_path):
     page = built(root, tmp_path / "out") / "index.html"
     assert oracle.unbound(tmp_path / "out", root) == []
@@ -339,6 +397,29 @@ def test_arms_that_tie_are_named_together(root, tmp_path):
     assert "vector search (A3), hybrid search (A4a) and curated memory (A5): 14 of 24" in said
 
 
+def test_the_best_arm_is_named_beside_those_that_its_interval_does_not_set_it_apart_from(root, tmp_path):
+    said = text(built(root, tmp_path / "out") / "index.html")
+    assert "which overlaps those of A0, A2, A3, A4b, A5, A6 and N1)" in said
+    low = {"accuracy_high": "0.38"}  # below the interval of A4a
+    rewrite(table(root, "05_arms"), lambda r: r | low if r["arm"] not in ("A4a", "A5") else r)
+    assert "which overlaps that of A5)" in text(built(root, tmp_path / "out") / "index.html")
+    rewrite(table(root, "05_arms"), lambda r: r | low if r["arm"] != "A4a" else r)
+    assert "overlaps" not in text(built(root, tmp_path / "out") / "index.html")
+
+
+def test_reasons_and_standing_are_in_the_language_of_the_page_and_short(root, tmp_path):
+    long = "not run: qwen2.5-coder-1.5b-instruct-q4_k_m: a prompt of 160414 tokens, a window of 32768"
+    gone = {"n": "0", "state": "not_run", "reason": long}
+    rewrite(table(root, "05_arms"), lambda r: r | gone if r["arm"] == "A2" else r)
+    out = built(root, tmp_path / "out")
+    assert "A2: not run: lake larger than the window." in text(out / "index.html")
+    said = text(out / "index.pt.html")
+    assert "A2: não executado: lake maior que a janela." in said and "demonstração, n = 24" in said
+    assert "não executado: sem chave: defina ANTHROPIC_API_KEY" in said
+    assert "not run" not in said and "demonstration" not in said
+    assert oracle.faults(out, root) == []
+
+
 def test_when_nothing_helps_the_question_alone_is_named_the_best_and_compared_with_nothing(root, tmp_path):
     rewrite(table(root, "05_arms"), lambda r: r | {"correct": "20", "accuracy": "0.833333"} if r["arm"] == "A0" else r)
     said = text(built(root, tmp_path / "out") / "index.html")
@@ -353,9 +434,12 @@ def unrecorded(row):
 
 def test_a_study_whose_arms_were_not_recorded_says_so(root, tmp_path):
     rewrite(table(root, "05_arms"), unrecorded)
-    for page, words in (("index.html", "Not recorded yet."), ("index.pt.html", "Ainda não registrado.")):
+    for page, words, reason in (
+        ("index.html", "Not recorded yet.", "not run: no call recorded"),
+        ("index.pt.html", "Ainda não registrado.", "não executado: nenhuma chamada registrada"),
+    ):
         said = text(built(root, tmp_path / "out") / page)
-        assert words in said and "not run: no call recorded" in said
+        assert words in said and reason in said
         assert "most often right" not in said and "mais acerta" not in said
     assert oracle.faults(tmp_path / "out", root) == []
 

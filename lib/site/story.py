@@ -92,6 +92,17 @@ class Story:
         return _top(most)
 
     @property
+    def alike(self) -> list[Arm]:
+        """The small model's other arms, asked as much, whose interval overlaps that of the best."""
+        best = self.best
+        return [
+            arm
+            for arm in self.ran
+            if best and arm not in best and (arm.role, arm.n) == ("small", best[0].n)
+            and arm.row["accuracy_high"].number >= best[0].row["accuracy_low"].number
+        ]  # fmt: skip
+
+    @property
     def best_search(self) -> list[Arm]:
         """The small model's most accurate arms of plain search."""
         return _top([arm for arm in self.ran if arm.role == "small" and arm.context[0] in SEARCH and not arm.gate])

@@ -86,7 +86,7 @@ class Table:
         """What every row of the table says may be believed of it, or None for an empty table."""
         if "standing" not in self.columns or not self.records:
             return None
-        return Value(self.records[0]["standing"], self.file, "standing", (), "first", "text")
+        return Value(self.records[0]["standing"], self.file, "standing", (), "first", "reason")
 
 
 def read_table(path: Path, *, file: str) -> Table:

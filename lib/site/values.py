@@ -15,11 +15,13 @@ from typing import Any, Literal
 
 from markupsafe import Markup
 
+from lib import reasons
 from lib.words import decimal
 
 How = Literal["cell", "first", "count", "sum", "max", "field", "text"]
-Kind = Literal["count", "percent", "number", "text"]
+Kind = Literal["count", "percent", "number", "text", "reason"]
 
+_REASONS = ("reason", "standing")
 _SHARES = ("accuracy", "accuracy_low", "accuracy_high", "recall", "coverage", "risk")
 _THIN = {"en": (".", ","), "pt": (",", ".")}  # decimal mark, mark of thousands
 
@@ -63,7 +65,9 @@ class Value:
             raise SiteError(f"{self.file}: {self.column} = {self.raw!r} is not a number") from None
 
     def shown(self, language: str = "en") -> str:
-        """The value for readers: counts whole, shares in percent (two digits), other numbers by three digits."""
+        """For readers: counts whole, shares in percent (two digits), other numbers by three digits, reasons short."""
+        if self.kind == "reason" and self:
+            return reasons.told(self.raw, language, short=True)
         if self.kind == "text" or not self:
             return self.raw or "–"
         if self.kind == "count" and float(self.raw).is_integer():
@@ -92,7 +96,9 @@ def _marks(text: str, language: str) -> str:
 
 
 def kind(column: str, raw: str) -> Kind:
-    """How a cell is shown: by its column's name where that says share, else by what it looks like."""
+    """How a cell is shown: by its column's name where that says reason or share, else by what it looks like."""
+    if column in _REASONS:
+        return "reason"
     try:
         number = float(raw)
     except ValueError:
