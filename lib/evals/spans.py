@@ -14,6 +14,7 @@ from lib.evals import strict_json, traces
 NAMES = {
     "run": "run.id", "system": "system", "document": "document.id", "sha256": "document.sha256",
     "reason": "grade.reason", "extraction": "extraction.sha256", "model": "manifest.modelIdentifier",
+    "code": "manifest.codeVersion",
 }  # fmt: skip
 
 
@@ -32,6 +33,7 @@ class Span(NamedTuple):
     reason: str
     extraction: str
     model: str
+    code: str
     outcomes: tuple[tuple[str, str], ...]  # of the fields, by name
 
     @property
