@@ -375,7 +375,7 @@ ADD = """
 import dataclasses, sys
 from pathlib import Path
 from lib.evals import cases, dataset
-dataset.FOLDER = Path(sys.argv[1])
+dataset.FOLDER, dataset.KNOWN = Path(sys.argv[1]), 48
 case = dataset.load()[int(sys.argv[2])]
 sys.stdin.readline()
 print(*cases.add(dataclasses.replace(case, id=f"inc-{sys.argv[2]:0>12}"), note="at once"))

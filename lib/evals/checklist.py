@@ -11,9 +11,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lib.evals import pii, report, strict_json
-from lib.evals.report_faults import missing_versions, overall_faults, repeated, strata_faults
+from lib.evals.report_faults import (
+    ROUNDED,
+    beside_faults,
+    missing_versions,
+    overall_faults,
+    reason_faults,
+    repeated,
+    strata_faults,
+)
 from lib.evals.report_rows import Report, shown
 
+KAPPA = 2e-3  # three decimals, as the reference prints it
 LONGEST = 200  # characters of a reason or an attribute; a longer one may be a document's text
 CALIBRATION = ("sampleSize", "observedAgreement", "expectedAgreementByChance", "cohensKappa", "disagreements")
 
@@ -48,6 +57,8 @@ def _by_stratum(made: Report) -> Iterator[str]:
     yield from strata_faults(made)
     yield from overall_faults(made)
     yield from repeated(made)
+    yield from reason_faults(made)
+    yield from beside_faults(made)
 
 
 def _holdout(made: Report) -> Iterator[str]:
@@ -73,6 +84,25 @@ def _judge(made: Report) -> Iterator[str]:
         yield f"the judge's kappa is {shown(repr(kappa))}; it is a number from -1 to 1, or null with a reason"
     if not isinstance(found.get("disagreements", []), list):
         yield "the judge's disagreements are no list: a count shows nobody what was judged wrongly"
+    elif not missing:
+        yield from _counts_of(found)
+
+
+def _counts_of(found: Mapping[str, Any]) -> Iterator[str]:
+    """What is wrong with a calibration's numbers, by themselves and together."""
+    n, differ, kappa = found["sampleSize"], len(found["disagreements"]), found["cohensKappa"]
+    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        yield f"the judge's sampleSize is {shown(repr(n))}; it is a whole number from 1 on"
+        return
+    observed, expected = (found[key] for key in ("observedAgreement", "expectedAgreementByChance"))
+    for value in (observed, expected):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+            yield f"the judge's agreement is {shown(repr(value))}; it is a number from 0 to 1"
+            return
+    if abs(observed - (1 - differ / n)) > ROUNDED:
+        yield f"the judge's observed agreement is {observed}, but {differ} of {n} verdicts are listed as disagreements"
+    if isinstance(kappa, float) and abs(kappa * (1 - expected) - (observed - expected)) > KAPPA:
+        yield f"the judge's kappa is {kappa}, but agreements of {observed} and, by chance, {expected} give another"
 
 
 def _no_texts(made: Report) -> Iterator[str]:

@@ -16,6 +16,7 @@ MANIFEST_FIELDS = (
     "datasetVersion", "codeVersion", "promptVersion", "modelIdentifier", "toolSchemaVersion", "policyVersion",
     "graderVersion",
 )  # fmt: skip
+MOST_USD = 1e9  # a larger cost is a mistake, and sums of such numbers are none
 Keys = tuple[tuple[str, str | bool], ...]
 # The order in which a stratum's keys are named: the reference's, a study's; others follow by name.
 ORDER = {"tenantId": 0, "docType": 1, "complexity": 2, "block": 0, "stratum": 1, "origin": 2, "language": 3}

@@ -16,6 +16,9 @@ def add(verbs: Any) -> None:
     gate.add_argument("--candidate", required=True, type=Path, metavar="FILE", help="what would replace it")
     gate.add_argument("--policy", choices=["strict", "significant"], default="strict", help="default: strict")
     gate.add_argument("--epsilon", type=_epsilon, default=0.05, help="largest drop let through (default: 0.05)")
+    gate.add_argument(
+        "--allow-no-critical", action="store_true", help="compare reports without a critical stratum: protects nothing"
+    )
     gate.add_argument("--json", type=Path, metavar="FILE", help="write decision and strata as JSON")
     check = verbs.add_parser("check-report", help="the six points to check before a number is trusted")
     check.set_defaults(verb=_check_report)
@@ -77,7 +80,8 @@ def _gate(arguments: argparse.Namespace) -> int:
     from lib.evals import gate
 
     given = {"policy": arguments.policy, "epsilon": arguments.epsilon, "json_to": arguments.json}
-    return gate.run(arguments.baseline, arguments.candidate, **given)
+    allowed = arguments.allow_no_critical
+    return gate.run(arguments.baseline, arguments.candidate, **given, allow_no_critical=allowed)
 
 
 def _check_report(arguments: argparse.Namespace) -> int:
