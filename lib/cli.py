@@ -33,9 +33,10 @@ def main(argv: list[str] | None = None) -> int:
         return 130
     except (ValueError, LookupError, OSError, RuntimeError, ArithmeticError, MemoryError) as fault:
         message = fault.args[0] if isinstance(fault, KeyError) and fault.args else fault
+        from lib import printed
         from lib.models import redact
 
-        print(redact(f"{type(fault).__name__}: {message}"), file=sys.stderr)
+        printed.say(redact(f"{type(fault).__name__}: {message}"), error=True)
         return 2
 
 

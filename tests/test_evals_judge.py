@@ -245,6 +245,19 @@ def test_other_words_than_accept_and_reject_are_categories_too(tmp_path):
     assert report["confusion"]["categories"] == ["a", "b", "c"]
 
 
+def test_verdicts_that_differ_in_case_or_blanks_only_are_one_category(tmp_path):
+    said = [("accept", "Accept "), ("ACCEPT", " accept"), ("reject", "Reject")]
+    rows = [{"id": str(n), "human": human, "judge": given} for n, (human, given) in enumerate(said)]
+    found = calibration.calibrate(calibration.read(labels(tmp_path, *rows)))
+    assert found["confusion"]["categories"] == ["accept", "reject"] and found["disagreementCount"] == 0
+
+
+def test_costs_that_no_sum_can_hold_are_no_costs(tmp_path, capsys):
+    rows = [{"id": str(n), "human": "accept", "judge": "accept", "costUsd": 1e308} for n in range(2)]
+    assert cli.main(["judge", str(labels(tmp_path, *rows))]) == 2
+    assert "labels.jsonl:1: costUsd = 1e+308; a cost is a number from 0 to 1e+09, or null" in capsys.readouterr().err
+
+
 def test_measured_costs_are_summed_and_called_measured(tmp_path):
     rows = ({"id": str(n), "human": "a", "judge": "b", "costUsd": 0.001, "judgeName": "m"} for n in range(3))
     report = calibration.calibrate(calibration.read(labels(tmp_path, *rows)))
@@ -263,7 +276,7 @@ def test_measured_costs_are_summed_and_called_measured(tmp_path):
         ([{"id": "1", "human": "a", "judge": "x" * 41}], "a verdict is one line"),
         ([{"id": "1", "human": "a", "judge": "a"}] * 2, "is used in line 1 already"),
         ([{"id": "1", "human": "a", "judge": "a", "extra": 1}], "unknown field 'extra'"),
-        ([{"id": "1", "human": "a", "judge": "a", "costUsd": -1.0}], "a cost is a number from 0 on"),
+        ([{"id": "1", "human": "a", "judge": "a", "costUsd": -1.0}], "a cost is a number from 0 to"),
         (['{"id":"1","human":"a","judge":"a","judge":"b"}'], "stands twice"),
         (['{"id":"1","human":"a","judge":"a","costUsd":NaN}'], "NaN"),
         (

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lib.evals import pii, report, strict_json
+from lib import printed
+from lib.evals import inputs, pii, report, strict_json
 from lib.evals.report_faults import (
     ROUNDED,
     beside_faults,
@@ -169,26 +170,23 @@ def run(path: Path, *, traces: Path | None = None) -> int:
     """The command: 0 when all six points hold, 1 when not.
 
     Raises:
-        OSError, JsonError, ReportError: a file that is no report, or traces that are no JSON lines.
+        OSError, InputError, JsonError, ReportError: a file that is no report, or traces that are no JSON lines.
     """
     made = report.load(path)
     points = check(made, spans=None if traces is None else _spans(traces))
     for number, point in enumerate(points, start=1):
-        print(f"{number} {'PASS' if point.holds else 'FAIL'}  {point.asks}")
+        printed.say(f"{number} {'PASS' if point.holds else 'FAIL'}  {point.asks}")
         for fault in point.faults[:5]:
-            print(f"         {fault}")
+            printed.say(f"         {fault}")
         if len(point.faults) > 5:
-            print(f"         and {len(point.faults) - 5} more")
+            printed.say(f"         and {len(point.faults) - 5} more")
     if traces is None:
-        print("note: point 5 looked at the report only; --traces FILE has the spans checked, too")
+        printed.say("note: point 5 looked at the report only; --traces FILE has the spans checked, too")
     held = sum(point.holds for point in points)
-    print(f"{shown(made.system)}: {held} of {len(points)} points hold")
+    printed.say(f"{shown(made.system)}: {held} of {len(points)} points hold")
     return 0 if held == len(points) else 1
 
 
 def _spans(path: Path) -> list[Any]:
-    data = path.read_bytes()
-    if len(data) > strict_json.MOST_BYTES:
-        raise strict_json.JsonError(f"{path}: more than {strict_json.MOST_BYTES} bytes, the most that is read")
-    lines = data.removesuffix(b"\n").split(b"\n") if data else []
-    return [strict_json.loads(line, where=f"{path}:{number}") for number, line in enumerate(lines, start=1)]
+    lines = enumerate(inputs.lines(path), start=1)
+    return [strict_json.loads(line, where=f"{path}:{number}") for number, line in lines]

@@ -5,13 +5,12 @@ With `--record` the runner's model is asked first; without it everything comes f
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lib import config
+from lib import config, printed
 from lib.evals import dataset, evaluate, manifest, outputs, recording, report, runner
 from lib.evals.rows import EvalDocument, Split
 from lib.schema import Call
@@ -52,9 +51,9 @@ def main(wanted: Wanted) -> int:
     _print(made)
     if wanted.out:
         report.write(wanted.out, made)
-        print(f"wrote {wanted.out}")
+        printed.say(f"wrote {wanted.out}")
     if wanted.traces:
-        print(f"wrote {wanted.traces}")
+        printed.say(f"wrote {wanted.traces}")
     return 0
 
 
@@ -99,11 +98,11 @@ def _record(wanted: Wanted) -> int:
 
     def show(call: Call) -> None:
         made["done" if call.done else "failed"] += 1
-        print(f"{sum(made.values())} of at most {total}: {call.question} {call.latency_s:.1f} s", file=sys.stderr)
+        printed.say(f"{sum(made.values())} of at most {total}: {call.question} {call.latency_s:.1f} s", error=True)
 
     model = config.Model(runner.MODEL.provider, wanted.model, price_as=runner.MODEL.price_as)
     missing = recording.record_run(documents, run=wanted.run, model=model, progress=show)
-    print(f"{runner.folder(wanted.run)}: {made['done']} new replies, {total - missing} of {total} are there")
+    printed.say(f"{runner.folder(wanted.run)}: {made['done']} new replies, {total - missing} of {total} are there")
     return 1 if missing else 0
 
 
@@ -117,14 +116,16 @@ def _pooled(split: Split) -> Sequence[EvalDocument]:
 
 def _print(made: report.Report) -> None:
     beside = made.extra
-    print(f"{made.system} on {made.split}: task success {made.task_success:.4f} of {made.n} documents")
-    print(f"available {beside['available']['rate']:.4f}; fields: {beside['fieldAccuracy']}")
+    printed.say(f"{made.system} on {made.split}: task success {made.task_success:.4f} of {made.n} documents")
+    printed.say(f"available {beside['available']['rate']:.4f}; fields: {beside['fieldAccuracy']}")
     if latency := beside["latency"]:
-        print(f"latency p50 {latency['p50_s']} s, p95 {latency['p95_s']} s, p99 {latency['p99_s']} s, n {latency['n']}")
-    print(f"cost per document {beside['costPerDocumentUsd']} USD ({beside['costBasis']})")
+        printed.say(
+            f"latency p50 {latency['p50_s']} s, p95 {latency['p95_s']} s, p99 {latency['p99_s']} s, n {latency['n']}"
+        )
+    printed.say(f"cost per document {beside['costPerDocumentUsd']} USD ({beside['costBasis']})")
     for stratum in made.strata:
-        print(f"  {stratum.label}: {stratum.task_success:.4f}, n {stratum.n}")
+        printed.say(f"  {stratum.label}: {stratum.task_success:.4f}, n {stratum.n}")
     failures = [row for row in made.documents if not row.task_success]
-    print(f"{len(failures)} failures" + (f", the first {SHOWN}:" if len(failures) > SHOWN else ":"))
+    printed.say(f"{len(failures)} failures" + (f", the first {SHOWN}:" if len(failures) > SHOWN else ":"))
     for row in failures[:SHOWN]:
-        print(f"  {row.id}: {row.reason}")
+        printed.say(f"  {row.id}: {printed.line(row.reason)}")

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from lib import jsonl, paths
-from lib.evals import disguise, generate
+from lib.evals import disguise, generate, inputs
 from lib.evals.fields import SCHEMAS
 from lib.evals.holdout_key import HoldoutClosed, HoldoutKey
 from lib.evals.rows import Complexity, EvalDocument, Split
@@ -131,7 +131,7 @@ def _with_generated(
 def _read(path: Path) -> list[EvalDocument]:
     """The checked rows of a file; of the other split's file ids and hashes of texts are read, nothing else."""
     rows = []
-    for number, line in jsonl.lines(path):
+    for number, line in jsonl.lines(inputs.checked(path)):
         where = f"{path}:{number}"
         row = jsonl.parse(_Line, _once(line, where), where=where)
         for fault in _faults(row):

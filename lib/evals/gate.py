@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lib import printed
 from lib.evals import gate_rules, outputs, redact, report_form, strata, strict_json
 from lib.evals.holdout_key import HoldoutKey
 from lib.evals.power import ALPHA, MOST_LABELS, POWER
@@ -192,7 +193,7 @@ def run(
         outputs.checked(json_to, read=[baseline, candidate])
     reports = [report_form.parse(strict_json.read(path), where=str(path)) for path in (baseline, candidate)]
     decision = decide(*reports, policy=policy, epsilon=epsilon, allow_no_critical=allow_no_critical)
-    print(told(decision))
+    printed.say(told(decision))
     if json_to:
         redact.write(json_to, strict_json.dump(to_json(decision)))
     return 0 if decision.passes else 1

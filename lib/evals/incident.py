@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from lib import printed
 from lib.evals import cases, dataset, evaluate, gate, generate, graders, manifest, redact, spans, stub_runner, traces
 from lib.evals.cases import IncidentError, add
 from lib.evals.rows import EvalDocument, Extraction, Grade
@@ -216,17 +217,17 @@ def run(path: Path, *, span: str | None = None, document: str | None = None, dry
     """The command: 0 when the gate passes, 1 when it fails (or, with `dry_run`, was not asked)."""
     chosen = spans.choose(spans.read(path), span=span, document=document)
     reviewed = review(chosen)
-    print(told(chosen, reviewed))
+    printed.say(told(chosen, reviewed))
     case = reviewed.case
     source = "a generated one like it, since it is of the holdout" if reviewed.held else "the document itself"
     if dry_run:
-        print(f"dev case {case.id} would be added ({source}); nothing was written, the gate was not asked")
+        printed.say(f"dev case {case.id} would be added ({source}); nothing was written, the gate was not asked")
         return 0
     note = f"incident: {chosen.document} in run {chosen.run} by {chosen.system}, {reviewed.reason}"
     kept = add(case, note=note)
-    print(f"dev case {kept.id} " + (f"added ({source})" if kept.added else "is there already, with the same text"))
+    printed.say("dev case", kept.id, f"added ({source})" if kept.added else "is there already, with the same text")
     held = dataset.FOLDER / "dataset-holdout.jsonl"
-    print(f"the holdout is as it was: sha256 {file_sha256(held)}")
+    printed.say(f"the holdout is as it was: sha256 {file_sha256(held)}")
     decision = rerun(chosen)
-    print(gate.told(decision))
+    printed.say(gate.told(decision))
     return 0 if decision.passes else 1

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lib import config, models, record
-from lib.evals import runner
+from lib.evals import inputs, runner
 from lib.evals.rows import EvalDocument
 
 
@@ -103,10 +103,12 @@ def _head(path: Path) -> dict[str, Any]:
     if not path.exists():
         raise FileNotFoundError(f"{path}: no such run; `python -m lib evals --system runner --record` makes it")
     try:
-        data = json.loads(path.read_bytes())
+        data = json.loads(inputs.content(path))
         texts = [data[name] for name in ("provider", "model", "price_as", "started_at")]
         if not (isinstance(data["details"], dict) and all(isinstance(text, str) for text in texts)):
             raise TypeError
+    except inputs.InputError:
+        raise
     except (ValueError, KeyError, TypeError):
         raise ValueError(f"{path}: not the head of a recorded run") from None
     return data

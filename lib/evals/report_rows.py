@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from lib import printed
+
 SPLITS = ("dev", "holdout")
 MANIFEST_FIELDS = (
     "datasetVersion", "codeVersion", "promptVersion", "modelIdentifier", "toolSchemaVersion", "policyVersion",
@@ -98,8 +100,8 @@ def name(keys: Keys) -> str:
 
 
 def shown(text: str) -> str:
-    """A text from a file as a terminal may print it: short, and without control characters."""
-    safe = text if text.isprintable() else ascii(text)
+    """A text from a file as a message may hold it: short, on one line, and without control characters."""
+    safe = printed.line(text)
     return safe if len(safe) <= 100 else safe[:97] + "..."
 
 

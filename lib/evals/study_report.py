@@ -14,7 +14,7 @@ from math import fsum
 from pathlib import Path
 from typing import Any
 
-from lib import cells, config, lakefile, prices, questions, results, scores, seal, selection, vote
+from lib import cells, config, lakefile, prices, printed, questions, results, scores, seal, selection, vote
 from lib.config import Study
 from lib.evals import outputs, report, strict_json
 from lib.evals.report_rows import Report, ReportDocument, ReportError, shown
@@ -97,7 +97,7 @@ def run(study: str | Path, *, arm: str, language: Language | None, runs: str | N
     made = build(loaded, arm=arm, language=language, runs=runs)
     report.write(out, made)
     critical = [row for row in made.strata if row.critical]
-    print(
+    printed.say(
         f"wrote {out}: {shown(made.system)}, {made.n} questions, task success {made.task_success:.4f}, "
         f"{len(made.strata)} strata, {len(critical)} of them critical"
     )
