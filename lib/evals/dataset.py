@@ -146,10 +146,10 @@ def _read(path: Path) -> list[EvalDocument]:
     if shared := {row.id for row in rows} & {id_ for id_, _ in known}:
         raise DatasetError(f"{path}: ids of the other split ({held.name}): {', '.join(sorted(shared))}")
     own = path.resolve() in {_path("dev").resolve(), _path("holdout").resolve()}
-    for number, row in enumerate(rows, start=1):
-        if (mark := text_mark(row.source_text)) in texts or (not own and mark in _generated()):
+    for number, each in enumerate(rows, start=1):
+        if (mark := text_mark(each.source_text)) in texts or (not own and mark in _generated()):
             other = texts.get(mark, "a generated document of the holdout")
-            raise DatasetError(f"{path}:{number}: {row.id!r}: its text is that of {other}, of the other split")
+            raise DatasetError(f"{path}:{number}: {each.id!r}: its text is that of {other}, of the other split")
     return rows
 
 

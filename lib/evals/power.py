@@ -104,11 +104,11 @@ def labels_needed(epsilon: float, *, discordance: float, alpha: float = ALPHA, p
     """
     if epsilon == 0 or connor(epsilon, discordance=discordance, alpha=alpha, power_=power_) > MOST_LABELS:
         return None
-    asked = {"drop": epsilon, "discordance": discordance, "alpha": alpha}
+    given_ = functools.partial(_given, drop=epsilon, discordance=discordance, alpha=alpha)
 
     def reached(n: int, *, drawn: bool) -> bool:
         low, high = _bounds(n, discordance)
-        return _mean(_given(low, high, **asked, drawn=drawn), low, n, discordance) >= power_
+        return _mean(given_(low, high, drawn=drawn), low, n, discordance) >= power_
 
     low, high = 0, 1
     while not reached(high, drawn=True):
@@ -119,7 +119,7 @@ def labels_needed(epsilon: float, *, discordance: float, alpha: float = ALPHA, p
     while high <= MOST_LABELS:
         last = high + max(64, high // 8)  # what depends on the number that differ is the same for all of these
         begin = _bounds(high, discordance)[0]
-        given = _given(begin, _bounds(last, discordance)[1], **asked)
+        given = given_(begin, _bounds(last, discordance)[1])
         for n in range(high, min(last, MOST_LABELS) + 1):
             if _mean(given, begin, n, discordance) >= power_:
                 return n
