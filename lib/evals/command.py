@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lib import config, printed
+from lib.companions import wilson
 from lib.evals import dataset, evaluate, manifest, outputs, recording, report, runner
 from lib.evals.rows import EvalDocument, Split
 from lib.schema import Call
@@ -79,7 +80,7 @@ def _report(wanted: Wanted) -> report.Report:
         return gate.holdout_report(
             wanted.system, generated=wanted.generated or 0, pooled=wanted.pooled,
             inject_regression=wanted.inject_regression, manifest_path=wanted.manifest, run=wanted.run,
-            traces_to=wanted.traces,
+            traces_to=wanted.traces, note=printed.say,
         )  # fmt: skip
     if wanted.system == "runner" or wanted.pooled:
         documents = dataset.pooled()
@@ -88,6 +89,7 @@ def _report(wanted: Wanted) -> report.Report:
     made, _ = evaluate.report_for(
         wanted.system, documents, split="dev", manifest_path=wanted.manifest,
         inject_regression=wanted.inject_regression, run=wanted.run, traces_to=wanted.traces,
+        note=printed.say,
     )  # fmt: skip
     return made
 
@@ -124,7 +126,8 @@ def _print(made: report.Report) -> None:
         )
     printed.say(f"cost per document {beside['costPerDocumentUsd']} USD ({beside['costBasis']})")
     for stratum in made.strata:
-        printed.say(f"  {stratum.label}: {stratum.task_success:.4f}, n {stratum.n}")
+        low, high = wilson(round(stratum.task_success * stratum.n), stratum.n)
+        printed.say(f"  {stratum.label}: {stratum.task_success:.4f} ({low:.2f} to {high:.2f}), n {stratum.n}")
     failures = [row for row in made.documents if not row.task_success]
     printed.say(f"{len(failures)} failures" + (f", the first {SHOWN}:" if len(failures) > SHOWN else ":"))
     for row in failures[:SHOWN]:

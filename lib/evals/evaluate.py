@@ -13,7 +13,7 @@ from math import ceil, fsum
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lib.evals import graders, manifest, recording, report, rules, runner, stub_runner
+from lib.evals import graders, judge, manifest, recording, report, rules, runner, stub_runner
 from lib.evals.rows import EvalDocument, Extraction, Grade, Outcome, Split
 
 Extract = Callable[[EvalDocument], Extraction]
@@ -110,10 +110,12 @@ def report_for(
     inject_regression: bool = False,
     run: str = runner.RUN,
     traces_to: Path | None = None,
+    note: Callable[[str], object] = lambda text: None,
 ) -> tuple[report.Report, Graded]:
     """A system's report on documents and the grades behind it; the manifest is read before anything is asked.
 
-    `traces_to` is a file for the spans, one a document, which are the same bytes for the same run.
+    `traces_to` is a file for the spans, one a document, which are the same bytes for the same run. `note` is told
+    how many documents the graders leave to a judge. None is asked here, so that the report's `judge` is null.
 
     Raises:
         ManifestError: the manifest is incomplete; nothing was evaluated.
@@ -128,6 +130,9 @@ def report_for(
         base, split=split, documents=documents, code=of.code, identifier=of.identifier, prompted=of.prompted
     )
     graded = evaluate(documents, of.extract)
+    left = sum(bool(judge.undecided(each, *pair)) for each, pair in zip(documents, graded, strict=True))
+    counted = ", and they count as failures" if left else ""
+    note(f"the graders leave {left} of {len(documents)} documents to a judge; none was asked{counted}")
     if traces_to:
         _trace(traces_to, documents, graded, of=of, versions=versions, run_id=run if of.prompted else f"{name}-{split}")
     return report_of(graded, documents, of=of, split=split, versions=versions), graded

@@ -10,7 +10,7 @@ labels to tell. Rules: `lib/evals/gate_rules.py`; statistics: `lib/evals/strata.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -219,6 +219,7 @@ def holdout_report(
     manifest_path: Path | None = None,
     run: str | None = None,
     traces_to: Path | None = None,
+    note: Callable[[str], object] = lambda text: None,
 ) -> Report:
     """A system's report on the holdout; the system sees the documents, its author the report.
 
@@ -232,7 +233,7 @@ def holdout_report(
 
     options: dict[str, Any] = {"manifest_path": manifest_path} if manifest_path else {}
     options |= {"run": run} if run else {}
-    options["traces_to"] = traces_to
+    options |= {"traces_to": traces_to, "note": note}
     documents = open_holdout_for(system, generated=generated, pooled=pooled or system == "runner")
     made, _ = evaluate.report_for(system, documents, split="holdout", inject_regression=inject_regression, **options)
     return made
