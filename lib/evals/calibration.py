@@ -181,5 +181,5 @@ def run(path: Path, *, json_to: Path | None = None) -> int:
         return 0
     printed.say(told(report))
     if json_to:
-        json_to.write_text(text, encoding="utf-8", newline="\n")
+        redact.write(json_to, text)
     return 0

@@ -70,7 +70,7 @@ def _holdout(made: Report) -> Iterator[str]:
 def _judge(made: Report) -> Iterator[str]:
     """A judge is an instrument: without its calibration its verdicts are opinions."""
     judge = made.extra.get("judge")
-    if judge is None:
+    if judge is None or judge.get("documentsJudged") == 0:  # none took part
         return
     found = judge.get("calibration")
     if not isinstance(found, Mapping):

@@ -9,10 +9,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from lib import config, printed
+from lib import config, models, printed
 from lib.companions import wilson
-from lib.evals import dataset, evaluate, manifest, outputs, recording, report, runner
+from lib.evals import calibration, dataset, evaluate, judge, manifest, outputs, recording, report, runner
 from lib.evals.rows import EvalDocument, Split
 from lib.schema import Call
 
@@ -36,13 +37,15 @@ class Wanted:
     record: bool = False
     model: str = runner.MODEL.model
     limit: int | None = None
+    judge: str | None = None  # a local model, asked about names that the graders leave undecided
+    judge_labels: Path | None = None  # its calibration
 
 
 def main(wanted: Wanted) -> int:
     """Evaluate, print, write; the exit status. A faulty manifest ends it before anything is read or asked."""
     manifest.load(wanted.manifest)
     _consistent(wanted)
-    read = [path for path in (wanted.manifest, wanted.documents) if path]
+    read = [path for path in (wanted.manifest, wanted.documents, wanted.judge_labels) if path]
     for path, beside in ((wanted.out, wanted.traces), (wanted.traces, wanted.out)):
         if path:
             outputs.checked(path, read=[*read, *([beside] if beside else [])])
@@ -69,18 +72,44 @@ def _consistent(wanted: Wanted) -> None:
         raise ValueError("--documents is a file of dev documents for baseline, workflow or stub")
     if wanted.traces and wanted.record:
         raise ValueError("--traces is for a report: record first, then write the spans of the run")
+    if wanted.judge is not None and wanted.record:
+        raise ValueError("--judge is for a report: record first, then have the undecided names judged")
+    if wanted.judge_labels and wanted.judge is None:
+        raise ValueError("--judge-labels is for --judge: they are the verdicts of that judge and a person")
     if wanted.limit is not None and not wanted.record:
         raise ValueError("--limit is for --record: a report leaves no document out")
 
 
+def _judge(wanted: Wanted) -> evaluate.Judge | None:
+    """Asks a local model about what the graders leave undecided, once each over all runs; None without --judge."""
+    if wanted.judge is None:
+        return None
+    model = config.Model("local", wanted.judge, price_as=runner.MODEL.price_as)
+    run = f"judge-{model.model}"
+    path = runner.folder(run) / "calls.jsonl"
+    found = None if wanted.judge_labels is None else calibration.calibrate(calibration.read(wanted.judge_labels))
+    if found and found["judge"] != model.model:
+        raise ValueError(f"{wanted.judge_labels}: verdicts of {found['judge']!r}; the judge here is {model.model!r}")
+
+    def ask(cases: Sequence[judge.Case], of: int) -> dict[str, Any]:
+        if cases and judge.lacking(cases, path, model=model):
+            with models.open_model(model) as opened:
+                judge.record(cases, opened, path, run=run)
+        judged = judge.replay(cases, path, model=model) if cases else []
+        return judge.summary(judged, of=of, judge=model.model, calibration=found)
+
+    return ask
+
+
 def _report(wanted: Wanted) -> report.Report:
+    ask = _judge(wanted)
     if wanted.split == "holdout":
         from lib.evals import gate
 
         return gate.holdout_report(
             wanted.system, generated=wanted.generated or 0, pooled=wanted.pooled,
             inject_regression=wanted.inject_regression, manifest_path=wanted.manifest, run=wanted.run,
-            traces_to=wanted.traces, note=printed.say,
+            traces_to=wanted.traces, ask_judge=ask, note=printed.say,
         )  # fmt: skip
     if wanted.system == "runner" or wanted.pooled:
         documents = dataset.pooled()
@@ -89,7 +118,7 @@ def _report(wanted: Wanted) -> report.Report:
     made, _ = evaluate.report_for(
         wanted.system, documents, split="dev", manifest_path=wanted.manifest,
         inject_regression=wanted.inject_regression, run=wanted.run, traces_to=wanted.traces,
-        note=printed.say,
+        ask_judge=ask, note=printed.say,
     )  # fmt: skip
     return made
 
@@ -125,6 +154,11 @@ def _print(made: report.Report) -> None:
             f"latency p50 {latency['p50_s']} s, p95 {latency['p95_s']} s, p99 {latency['p99_s']} s, n {latency['n']}"
         )
     printed.say(f"cost per document {beside['costPerDocumentUsd']} USD ({beside['costBasis']})")
+    if judged := beside["judge"]:
+        printed.say(
+            f"judge {judged['judge']}: {judged['documentsJudged']} of {judged['documents']} documents (share "
+            f"{judged['share']:.4f}), {judged['accepted']} accepted, {judged['costUsd']} USD; no grade changes"
+        )
     for stratum in made.strata:
         low, high = wilson(round(stratum.task_success * stratum.n), stratum.n)
         printed.say(f"  {stratum.label}: {stratum.task_success:.4f} ({low:.2f} to {high:.2f}), n {stratum.n}")

@@ -219,6 +219,7 @@ def holdout_report(
     manifest_path: Path | None = None,
     run: str | None = None,
     traces_to: Path | None = None,
+    ask_judge: Callable[..., dict[str, Any]] | None = None,
     note: Callable[[str], object] = lambda text: None,
 ) -> Report:
     """A system's report on the holdout; the system sees the documents, its author the report.
@@ -233,7 +234,7 @@ def holdout_report(
 
     options: dict[str, Any] = {"manifest_path": manifest_path} if manifest_path else {}
     options |= {"run": run} if run else {}
-    options |= {"traces_to": traces_to, "note": note}
+    options |= {"traces_to": traces_to, "ask_judge": ask_judge, "note": note}
     documents = open_holdout_for(system, generated=generated, pooled=pooled or system == "runner")
     made, _ = evaluate.report_for(system, documents, split="holdout", inject_regression=inject_regression, **options)
     return made

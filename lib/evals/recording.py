@@ -1,7 +1,7 @@
 """A recorded run of the runner: `data/evals/runs/<run>/`, the ledger and the head that says who answered.
 
-`record` makes it, resumes it and is the only part of the evals that opens a model; `recorded` opens it
-for a replay.
+`record_run` makes it and resumes it; it and the judge (`lib/evals/command.py`) are all of the evals that opens a
+model. `recorded` opens a run for a replay.
 """
 
 from __future__ import annotations

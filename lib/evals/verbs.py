@@ -50,6 +50,10 @@ def _add_evals(verbs: Any) -> None:
     evals.add_argument("--run", metavar="NAME", help="the runner's recorded run (default: runner-1.5b)")
     evals.add_argument("--record", action="store_true", help="ask the runner's local model what the run lacks; resumes")
     evals.add_argument("--model", metavar="NAME", help="the local model to record (default: the 1.5B)")
+    evals.add_argument(
+        "--judge", metavar="MODEL", help="ask this local model about names that differ in form only; changes no grade"
+    )
+    evals.add_argument("--judge-labels", metavar="FILE", type=Path, help="its verdicts beside a person's: calibration")
     evals.add_argument("--limit", type=_number, metavar="N", help="record only the first N documents")
 
 
