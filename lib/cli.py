@@ -190,13 +190,13 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _status(arguments: argparse.Namespace) -> int:
-    from lib import config, status
+    from lib import config, printed, status
     from lib.models import environment
 
     faults = 0
     for standing in status.runs(environment.chosen(config.load(arguments.study)).study):
         faults += standing.fault is not None
-        print(standing, file=sys.stderr if standing.fault else sys.stdout)
+        printed.say(standing, error=standing.fault is not None)
     return 2 if faults else 0
 
 
