@@ -8,7 +8,7 @@ import pytest
 import reports
 from reports import ASTER, CRUX
 
-from lib import cli
+from lib import cli, paths
 from lib.evals import gate, gate_rules, report
 
 RULES = (*gate_rules.REFUSALS, *gate_rules.BLOCKS)
@@ -429,3 +429,16 @@ def test_an_odd_value_in_any_place_of_a_report_is_decided_or_refused_and_never_l
                 stopped += 1
     assert refused > 500 and stopped > 100
     assert refused + stopped == len(ODD) * len(list(places(two)))
+
+
+@pytest.mark.parametrize(("before", "after", "status"), [("A3", "A5", 1), ("A5", "A3", 0)])
+def test_the_two_recorded_reports_that_ci_gates_end_as_it_says(before, after, status, capsys):
+    files = [str(paths.DATA / f"evals/reports/pytest-small-en-{arm}.json") for arm in (before, after)]
+    assert cli.main(["gate", "--baseline", files[0], "--candidate", files[1]]) == status
+    assert ("critical regression in conflict|silent|releases|en" in capsys.readouterr().out) is bool(status)
+
+
+@pytest.mark.parametrize("path", sorted((paths.DATA / "evals/reports").glob("*.json")), ids=lambda path: path.stem)
+def test_every_recorded_report_holds_and_has_a_critical_stratum(path):
+    made = report.read(path)
+    assert any(row.critical for row in made.strata)

@@ -391,7 +391,7 @@ def test_cases_that_many_processes_add_at_once_are_all_there(folder):
     for each in started:
         each.stdin.write("\n")
         each.stdin.flush()
-    said = [each.communicate(timeout=120)[0].split() for each in started]
+    said = [each.communicate(timeout=600)[0].split() for each in started]
     assert [words[1] for words in said] == ["True"] * 8
     rows = dev(folder)
     assert len(rows) == 24 and {row["id"] for row in rows[16:]} == {words[0] for words in said}
