@@ -33,9 +33,10 @@ def main(argv: list[str] | None = None) -> int:
         return 130
     except (ValueError, LookupError, OSError, RuntimeError, ArithmeticError, MemoryError) as fault:
         message = fault.args[0] if isinstance(fault, KeyError) and fault.args else fault
+        from lib import printed
         from lib.models import redact
 
-        print(redact(f"{type(fault).__name__}: {message}"), file=sys.stderr)
+        printed.say(redact(f"{type(fault).__name__}: {message}"), error=True)
         return 2
 
 
@@ -189,13 +190,13 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _status(arguments: argparse.Namespace) -> int:
-    from lib import config, status
+    from lib import config, printed, status
     from lib.models import environment
 
     faults = 0
     for standing in status.runs(environment.chosen(config.load(arguments.study)).study):
         faults += standing.fault is not None
-        print(standing, file=sys.stderr if standing.fault else sys.stdout)
+        printed.say(standing, error=standing.fault is not None)
     return 2 if faults else 0
 
 

@@ -28,11 +28,17 @@ Positive = Annotated[int, Field(gt=0, le=1_000_000)]
 Few = Annotated[int, Field(gt=0, le=1_000)]
 Many = Annotated[int, Field(gt=0, le=1_000_000_000)]
 Seed = Annotated[int, Field(ge=0, lt=2**32)]  # what numpy and every server of models take
-Finite = Annotated[float, Field(allow_inf_nan=False)]
 Comparison = Annotated[str, like(r"(>=|<=|<|>) -?\d{1,12}(\.\d{1,12})?", 'a comparison such as ">= 0.25"')]
 # A name stands in paths, tables, call ids and variables of the environment.
 Name = Annotated[str, like(r"\w[\w.+-]{0,79}", "a name of up to 80 letters, digits, '_', '.', '+' and '-'")]
 Text = Annotated[str, like(r"(?s).*\S.*", "a text that is not blank")]
+
+
+# A provider is a module of lib/models, which cannot be imported from here; a test holds the two together.
+PROVIDERS = ("local", "anthropic", "openai", "openai-compatible", "claude-cli", "replay", "stub")
+Provider = Annotated[str, like("|".join(PROVIDERS), "one of " + ", ".join(PROVIDERS))]
+# Far beyond every reranker's scale: log-odds are cut at 30, raw scores of cross-encoders stay under that.
+Score = Annotated[float, Field(ge=-100, le=100, allow_inf_nan=False)]
 
 
 class ConfigError(ValueError):
@@ -63,7 +69,7 @@ class Retrieval(_Row):
 class Gate(_Row):
     """A6 abstains without a call when the best rerank score is under `threshold`; None = not calibrated."""
 
-    threshold: Finite | None = None
+    threshold: Score | None = None
 
 
 @dataclass(frozen=True)
@@ -86,7 +92,7 @@ class Model(_Row):
     per minute are the provider's for this account (None = none).
     """
 
-    provider: Text
+    provider: Provider
     model: Text
     price_as: Text | None = None
     base_url: Text | None = None

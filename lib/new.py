@@ -26,6 +26,9 @@ __all__ = ["Created", "NewError", "create", "next_steps"]
 
 TEMPLATES = Path(__file__).parent / "new_study"
 NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]|\.(?!\.))*(?<!\.)")
+# Names of devices on Windows, with any suffix: a clone of the repository could not be checked out there.
+# Source: Microsoft, "Naming Files, Paths, and Namespaces".
+DEVICE = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9])(\..*)?", re.I)
 MADE_UP = "documents"
 
 
@@ -75,6 +78,8 @@ def _check_name(study: str) -> None:
     allowed = "letters a to z, digits, '_', '-' and single dots between them, at most 64, a letter or digit first"
     if not NAME.fullmatch(study) or len(study) > 64 or study.lower().endswith((".lock", ".toml")):
         raise NewError(f"a study cannot be called {study!r}; allowed are {allowed} (not ending in .lock or .toml)")
+    if DEVICE.fullmatch(study):
+        raise NewError(f"a study cannot be called {study!r}: that is a device on Windows; allowed is any other name")
     for place, suffixes in ((paths.STUDIES, ("",)), (paths.LAKES, (".toml", ".selection.tsv"))):
         for path in sorted(place.iterdir()) if place.is_dir() else ():
             # Systems that ignore case would take both for one.

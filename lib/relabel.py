@@ -25,9 +25,10 @@ class LineError(ValueError):
 def relabel(lines: Iterable[bytes], out: IO[str], faults: IO[str], *, name: str) -> int:
     """Write the choice of every line to `out` and faults to `faults`; return how many lines were faulty.
 
+    An input without lines is a fault, too: what it should hold was lost on the way.
     `name` is what faults call the input.
     """
-    faulty = 0
+    faulty = number = 0
     for number, line in enumerate(lines, start=1):
         try:
             choice = letters.extract(*parse(line))
@@ -37,6 +38,9 @@ def relabel(lines: Iterable[bytes], out: IO[str], faults: IO[str], *, name: str)
             row = {"error": f"{name}:{number}: {fault}"}
             print(row["error"], file=faults)
         out.write(json.dumps(row) + "\n")
+    if not number:
+        faulty = 1
+        print(f"{name}: no lines; allowed is {ALLOWED} on each line", file=faults)
     return faulty
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from lib import batch_journal, budget, consistency, inflight, lines, prices
+from lib import batch_journal, budget, consistency, inflight, lines, prices, seal
 from lib.budget import Totals
 from lib.config import Study
 from lib.schema import Call
@@ -70,8 +70,13 @@ def standing(path: Path, study: Study) -> Standing:
         in_flight=len(flying),
         cost=budget.totals(counted, study, listed=prices.load()),
         in_batches=batch_journal.on_their_way(path.parent),
-        notes=tuple(note for kind in (notes, found.conflicts, absurd) for note in _few(kind)),
+        notes=tuple(note for kind in (_seal(path, study), notes, found.conflicts, absurd) for note in _few(kind)),
     )
+
+
+def _seal(path: Path, study: Study) -> list[str]:
+    """What a seal says against the run of a ledger; of one without a seal nothing is known."""
+    return [f"the seal is broken: {what}" for what in seal.problems(study.folder, only=path.parent.name)]
 
 
 def _absurd(row: Call) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fakes
 import pytest
 
-from lib import config, paths
+from lib import cli, config, paths
 
 HYPOTHESIS = """
 [[hypothesis]]
@@ -81,6 +81,9 @@ def test_an_unknown_study_is_named_with_the_places_and_the_known_ones(tmp_path):
         (("seed = 7", "seed = 7\nlanguage = 'es'"), "'pt' or 'en'"),
         (("seed = 7", "seed = 7\nmax_cost_usd = -1"), "max_cost_usd.*greater than or equal to 0"),
         (("[models.small]", "[gate]\nthreshold = nan\n[models.small]"), r"gate\.threshold.*finite number"),
+        (("[models.small]", "[gate]\nthreshold = 960767\n[models.small]"), r"gate\.threshold.*or equal to 100"),
+        (('provider = "stub"', 'provider = "http://x"'), r"models\.small\.provider': must be one of local, .*http"),
+        (('provider = "stub"', 'provider = "opnai"'), "must be one of local, anthropic, openai, openai-compat.*opnai"),
         (("seed = 7", "seed = -1"), "field 'seed': must be greater than or equal to 0, got -1"),
         (("seed = 7", f"seed = {2**32}"), "field 'seed': must be less than 4294967296"),
         (("seed = 7", "seed = true"), "field 'seed': must be a whole number, got true"),
@@ -175,3 +178,21 @@ def test_all_dangling_names_are_told_at_once(tmp_path):
     text = fakes.STUDY_TOML.replace('model = "small"', 'model = "huge"')
     with pytest.raises(config.ConfigError, match=r"arms\.A0.*arms\.A1.*arms\.A2"):
         load(tmp_path, text)
+
+
+def test_the_providers_of_a_study_are_those_that_can_be_opened():
+    from lib import models
+
+    assert tuple(models.PROVIDERS) == config.PROVIDERS
+
+
+@pytest.mark.parametrize("verb", ["status", "analyse", "check", "lake", "recall", "pilot", "run", "study-report"])
+@pytest.mark.parametrize("change", [('provider = "stub"', 'provider = "http://x"'),
+                                    ("[models.small]", "[gate]\nthreshold = 960767\n[models.small]")])  # fmt: skip
+def test_every_verb_refuses_the_same_faulty_config(tmp_path, capsys, verb, change):
+    fakes.study_folder(tmp_path)
+    (tmp_path / "study.toml").write_text(fakes.STUDY_TOML.replace(*change, 1), encoding="utf-8")
+    more = ["--arm", "A0", "--out", str(tmp_path / "r.json")] if verb == "study-report" else []
+    assert cli.main([verb, str(tmp_path), *more]) in (1, 2)
+    shown = capsys.readouterr()
+    assert "study.toml: field" in shown.out + shown.err

@@ -73,6 +73,13 @@ def test_a_report_of_any_other_split_fails_the_third_point(split):
         ({"calibration": CALIBRATION | {"cohensKappa": None}}, "null and nothing says why"),
         ({"calibration": CALIBRATION | {"cohensKappa": True}}, "kappa is True; it is a number from -1 to 1"),
         ({"calibration": CALIBRATION | {"cohensKappa": 1.2}}, "kappa is 1.2"),
+        ({"calibration": CALIBRATION | {"sampleSize": 0}}, "sampleSize is 0; it is a whole number from 1 on"),
+        ({"calibration": CALIBRATION | {"observedAgreement": 1.8}}, "agreement is 1.8; it is a number from 0 to 1"),
+        ({"calibration": CALIBRATION | {"observedAgreement": 0.9}}, "0.9, but 4 of 20 verdicts are listed as disag"),
+        (
+            {"calibration": CALIBRATION | {"cohensKappa": 0.9}},
+            "kappa is 0.9, but agreements of 0.8 and, by chance, 0.5",
+        ),
         ({"calibration": CALIBRATION | {"disagreements": 4}}, "a count shows nobody what was judged wrongly"),
     ],
 )

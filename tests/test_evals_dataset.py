@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from lib import paths
+from lib import cli, paths
 from lib.evals import dataset, generate
 from lib.evals.dataset import DatasetError
 from lib.evals.fields import SCHEMAS
@@ -17,7 +17,8 @@ from lib.jsonl import RowError
 KEY = HoldoutKey(purpose="tests of the dataset")
 MAY_NAME_THE_KEY = {"lib/evals/dataset.py", "lib/evals/generate.py", "lib/evals/gate.py", "lib/evals/holdout_key.py"}
 MAY_MAKE_ONE = "lib/evals/gate.py"
-MAY_NAME_THE_FILE = {"lib/evals/incident.py"}  # which refuses to write there and hashes it to show that it is untouched
+# Which refuses to write there, and which hashes it to show that it is untouched.
+MAY_NAME_THE_FILE = {"lib/evals/cases.py", "lib/evals/incident.py"}
 
 
 def row(**changed):
@@ -122,6 +123,27 @@ def test_a_copy_of_holdout_documents_is_refused_as_dev_documents(tmp_path):
     copy.write_bytes((dataset.FOLDER / "dataset-holdout.jsonl").read_bytes())
     with pytest.raises(DatasetError, match=r"ids of the other split.*hd-0005"):
         dataset.load(path=copy)
+
+
+@pytest.mark.parametrize("generated", [False, True])
+@pytest.mark.parametrize(
+    "changed", [str, lambda text: "\n\n" + text.replace(" ", "  ").replace("\n", "\r\n") + "\t", str.upper,
+                lambda text: text.replace(":", " \u200b-")],
+    ids=["as it is", "white space", "case", "punctuation"],
+)  # fmt: skip
+def test_a_document_of_the_holdout_is_no_dev_document_under_a_new_id(file, changed, generated, capsys):
+    held = dataset.holdout(KEY, generated=1_000 if generated else 0)[-1]
+    line = json.loads(dataset.dump(held)) | {"id": "mine-1", "sourceText": changed(held.source_text)}
+    path = file(row(), line)
+    with pytest.raises(DatasetError, match=r":2: 'mine-1': its text is that of .* of the other split"):
+        dataset.load(path=path)
+    assert cli.main(["evals", "--system", "workflow", "--documents", str(path)]) == 2
+    assert capsys.readouterr().out == ""
+
+
+def test_no_text_of_dev_is_one_of_the_holdout_but_for_its_form():
+    held = {dataset.text_mark(each.source_text) for each in dataset.holdout(KEY, generated=dataset.KNOWN)}
+    assert not held & {dataset.text_mark(each.source_text) for each in dataset.load(generated=2_000)}
 
 
 def test_the_generators_part_of_the_holdout_does_not_open_either_and_no_split_is_made_up():

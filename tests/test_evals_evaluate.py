@@ -153,6 +153,22 @@ def test_a_document_of_an_unknown_type_is_among_the_failures_with_its_reason_and
     assert f"of {len(DEV) + 1} documents" in printed and "dev-9999: schema_unknown_doctype" in printed
 
 
+def test_what_is_left_to_a_judge_and_the_interval_of_a_stratum_are_said(tmp_path, capsys):
+    case = {
+        "id": "dev-9999", "tenantId": "tenant-aster", "critical": False, "docType": "contract-notice",
+        "complexity": "simple", "sourceText": "NOTICE\nParty: Ferncliff Tide Ltd\nEffective: TBD\nType: renewal",
+        "expectedFields": {"partyName": "Ferncliff Tide Limited", "effectiveDate": None, "noticeType": "renewal"},
+    }  # fmt: skip
+    path = tmp_path / "dataset-dev.jsonl"
+    path.write_text(json.dumps(case) + "\n", encoding="utf-8")
+    assert cli.main(["evals", "--system", "workflow", "--documents", str(path)]) == 0
+    printed = capsys.readouterr().out
+    assert "the graders leave 1 of 1 documents to a judge; none was asked, and they count as failures" in printed
+    assert "tenant-aster|contract-notice|simple: 0.0000 (0.00 to 0.79), n 1" in printed
+    assert cli.main(["evals", "--system", "workflow", "--split", "holdout"]) == 0
+    assert "the graders leave 0 of 9 documents to a judge; none was asked\n" in capsys.readouterr().out
+
+
 def test_the_holdout_is_reported_through_the_gate_and_the_regression_shows(tmp_path, capsys):
     for name, options in (("workflow", []), ("stub", ["--inject-regression"])):
         out = str(tmp_path / f"{name}.json")

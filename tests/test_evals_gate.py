@@ -8,7 +8,7 @@ import pytest
 import reports
 from reports import ASTER, CRUX
 
-from lib import cli
+from lib import cli, paths
 from lib.evals import gate, gate_rules, report
 
 RULES = (*gate_rules.REFUSALS, *gate_rules.BLOCKS)
@@ -65,6 +65,21 @@ def overall_edited(one, two):
     two["overall"]["taskSuccess"] = 1.0
 
 
+def contradicted(one, two):
+    two["documents"][0]["reason"] = "field_mismatch_effectiveDate"  # a success
+
+
+def fewer_answered(one, two):
+    two["available"] = {"rate": 0.5, "n": 8}  # six succeeded
+
+
+def nothing_critical(one, two):
+    for data in (one, two):
+        for row in data["documents"]:
+            row["critical"] = False
+        recounted(data)
+
+
 def another_dataset(one, two):
     two["manifest"]["datasetVersion"] = "datasetVersion 2"
 
@@ -105,6 +120,9 @@ STOPPED = {
     "no_document_twice": (counted_twice, "strict"),
     "strata_hold": (strata_edited, "strict"),
     "overall_holds": (overall_edited, "strict"),
+    "reasons_agree": (contradicted, "strict"),
+    "beside_holds": (fewer_answered, "strict"),
+    "some_critical": (nothing_critical, "strict"),
     "same_dataset": (another_dataset, "strict"),
     "same_grading": (another_grader, "strict"),
     "same_documents": (left_out, "strict"),
@@ -156,8 +174,8 @@ def test_a_drop_that_is_proved_stops_under_significant_by_one_rule_only(monkeypa
 
 @pytest.mark.parametrize(
     ("which", "change"),
-    [(0, no_prompt_version), (0, counted_twice), (0, strata_edited), (0, overall_edited), (0, left_out), (0, moved),
-     (0, harmless), (0, another_dataset), (0, another_grader)],
+    [(0, no_prompt_version), (0, contradicted), (0, fewer_answered), (0, counted_twice), (0, strata_edited),
+     (0, overall_edited), (0, left_out), (0, moved), (0, harmless), (0, another_dataset), (0, another_grader)],
 )  # fmt: skip
 def test_a_fault_of_the_baseline_stops_the_release_like_one_of_the_candidate(which, change):
     one, two = pair(lambda one, two: change(two, one))
@@ -248,9 +266,24 @@ def test_underpowered_alone_passes_strictly_and_stops_under_significant_naming_t
     assert "20 of the 134 labels" in significant.reasons[0]
 
 
-def test_reports_without_a_critical_stratum_are_let_through_with_a_word_of_warning():
+def test_reports_without_a_critical_stratum_are_refused_unless_the_caller_says_so(tmp_path, capsys):
     made = reports.made({ASTER: (False, "+-")})
-    assert any("protects nothing" in note for note in gate.decide(made, made).notes)
+    found = gate.decide(made, made)
+    assert found.stopped_by == ("some_critical",) and "--allow-no-critical when that is meant" in found.reasons[0]
+    meant = gate.decide(made, made, allow_no_critical=True)
+    assert meant.passes and any("protects nothing" in note for note in meant.notes)
+    plain, out = reports.plain(made), tmp_path / "out.json"
+    assert command(tmp_path, plain, plain) == 1
+    capsys.readouterr()
+    assert command(tmp_path, plain, plain, "--allow-no-critical", "--json", str(out)) == 0
+    printed = capsys.readouterr().out
+    assert "epsilon 0.05, --allow-no-critical: no critical" in printed and "protects nothing" in printed
+    assert json.loads(out.read_text())["allowNoCritical"] is True
+
+
+def test_what_the_caller_puts_aside_puts_no_other_rule_aside():
+    found = gate.decide(*map(loaded, pair(fell)), allow_no_critical=True)
+    assert found.stopped_by == ("no_critical_drop",)
 
 
 def test_the_gate_knows_no_document_type_and_takes_the_strata_of_a_study():
@@ -396,3 +429,16 @@ def test_an_odd_value_in_any_place_of_a_report_is_decided_or_refused_and_never_l
                 stopped += 1
     assert refused > 500 and stopped > 100
     assert refused + stopped == len(ODD) * len(list(places(two)))
+
+
+@pytest.mark.parametrize(("before", "after", "status"), [("A3", "A5", 1), ("A5", "A3", 0)])
+def test_the_two_recorded_reports_that_ci_gates_end_as_it_says(before, after, status, capsys):
+    files = [str(paths.DATA / f"evals/reports/pytest-small-en-{arm}.json") for arm in (before, after)]
+    assert cli.main(["gate", "--baseline", files[0], "--candidate", files[1]]) == status
+    assert ("critical regression in conflict|silent|releases|en" in capsys.readouterr().out) is bool(status)
+
+
+@pytest.mark.parametrize("path", sorted((paths.DATA / "evals/reports").glob("*.json")), ids=lambda path: path.stem)
+def test_every_recorded_report_holds_and_has_a_critical_stratum(path):
+    made = report.read(path)
+    assert any(row.critical for row in made.strata)

@@ -6,15 +6,16 @@ import dataclasses
 import hashlib
 import json
 import shutil
+import subprocess
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from lib import cli
-from lib.evals import dataset, evaluate, gate, generate, incident, manifest, redact, runner, spans, traces
+from lib import cli, paths
+from lib.evals import cases, dataset, evaluate, gate, generate, incident, manifest, redact, runner, spans, traces
 from lib.evals.rows import EvalDocument
-from lib.evals.spans import Span
 
 AT = datetime(2026, 12, 1, tzinfo=UTC)
 
@@ -117,7 +118,7 @@ def test_personal_values_are_shown_and_written_as_hashes_only(folder, capsys):
 
 def test_after_the_correction_the_gate_passes_and_the_case_stays(folder, capsys, monkeypatch):
     """The trace is of the regressed system; what runs today is the workflow's behaviour."""
-    path = trace(folder / "t.jsonl", dataset.load())
+    path = altered(trace(folder / "t.jsonl", dataset.load()), manifest__codeVersion="before the correction")
     fixed = evaluate.system("workflow").extract
     corrected = evaluate.system("stub")._replace(extract=fixed)
     monkeypatch.setattr(evaluate, "system", lambda name, **_: corrected)
@@ -152,8 +153,8 @@ def test_a_case_never_goes_into_the_holdout_by_whatever_name(folder, name):
     (folder / "link.jsonl").symlink_to(folder / "dataset-holdout.jsonl")
     shutil.copy(folder / "dataset-dev.jsonl", folder / "other.jsonl")
     before = held(folder)
-    with pytest.raises(incident.IncidentError, match=r"never goes into the holdout|goes into a file named"):
-        incident.add(a_case(), note="", path=folder / name)
+    with pytest.raises(cases.IncidentError, match=r"never goes into the holdout|goes into a file named"):
+        cases.add(a_case(), note="", path=folder / name)
     assert held(folder) == before
 
 
@@ -161,28 +162,28 @@ def test_a_dev_file_that_is_a_hard_link_to_the_holdout_is_refused(folder):
     case, before = a_case(), held(folder)
     (folder / "dataset-dev.jsonl").unlink()
     (folder / "dataset-dev.jsonl").hardlink_to(folder / "dataset-holdout.jsonl")
-    with pytest.raises(incident.IncidentError, match="never goes into the holdout"):
-        incident.add(case, note="")
+    with pytest.raises(cases.IncidentError, match="never goes into the holdout"):
+        cases.add(case, note="")
     assert held(folder) == before
 
 
 def test_a_case_with_another_id_is_refused(folder):
-    with pytest.raises(incident.IncidentError, match="begins with 'inc-'"):
-        incident.add(a_case(id="hd-0099"), note="")
+    with pytest.raises(cases.IncidentError, match="begins with 'inc-'"):
+        cases.add(a_case(id="hd-0099"), note="")
     assert len(dev(folder)) == 16
 
 
 def test_a_dev_file_without_a_last_line_end_is_not_torn(folder):
     path = folder / "dataset-dev.jsonl"
     path.write_bytes(path.read_bytes().rstrip(b"\n"))
-    assert incident.add(a_case(), note="n") is True
+    assert cases.add(a_case(), note="n") == ("inc-000000000001", True)
     assert len(dev(folder)) == 17
 
 
 def test_a_case_that_would_spoil_the_file_leaves_it_as_it_was(folder):
     before = (folder / "dataset-dev.jsonl").read_bytes()
     with pytest.raises(ValueError, match="critical"):
-        incident.add(a_case(critical=True), note="")
+        cases.add(a_case(critical=True), note="")
     assert (folder / "dataset-dev.jsonl").read_bytes() == before
     assert not list(folder.glob("*.part"))
 
@@ -198,7 +199,7 @@ def test_a_holdout_that_changes_while_the_gate_reads_it_is_noticed(folder, monke
         return decide(*args, **options)
 
     monkeypatch.setattr(evaluate, "report_for", touching)
-    with pytest.raises(incident.IncidentError, match="it changed while the gate read it"):
+    with pytest.raises(cases.IncidentError, match="it changed while the gate read it"):
         incident.rerun(span)
 
 
@@ -254,9 +255,10 @@ def test_a_missing_trace_ends_in_one_line_and_status_2(tmp_path, capsys):
     assert "none.jsonl" in capsys.readouterr().err
 
 
-def altered(path: Path, **changes: object) -> Path:
+def altered(path: Path, *, of: str = "dev-0009", **changes: object) -> Path:
+    """The trace with the one span about a document, changed."""
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    (one,) = [line for line in lines if line["attributes"]["minilake.document.id"] == "dev-0009"]
+    (one,) = [line for line in lines if line["attributes"]["minilake.document.id"] == of]
     one["attributes"] |= {f"minilake.{name.replace('__', '.')}": value for name, value in changes.items()}
     path.write_text(json.dumps(one) + "\n", encoding="utf-8")
     return path
@@ -287,9 +289,114 @@ def test_a_holdout_document_of_a_kind_that_cannot_be_generated_asks_for_a_hand_w
         id="hd-x", tenant_id="tenant-nobody", critical=False, doc_type="invoice", complexity="simple", source_text="x",
         expected_fields={},
     )  # fmt: skip
-    span = Span("1" * 16, "r", "workflow", "hd-x", "0" * 64, "field_mismatch_x", "0" * 64, "m", ())
-    with pytest.raises(incident.IncidentError, match="write a case by hand"):
-        incident.case_for(stranger, span)
+    with pytest.raises(cases.IncidentError, match="write a case by hand"):
+        cases.case_for(stranger, run="r", reason="field_mismatch_x", failed=[])
+
+
+# --- a span is a claim
+
+
+def labels(document: EvalDocument) -> set[str]:
+    """The values that only who reads the document knows."""
+    return {value for value in document.expected_fields.values() if value}
+
+
+@pytest.mark.parametrize("options", [[], ["--dry-run"]])
+@pytest.mark.parametrize(
+    ("of", "changes", "said"),
+    [
+        # rightly extracted by the regressed stub, and said to be wrong
+        ("hd-0001", {"grade__reason": "field_mismatch_dueDate"}, "is right, as the graders find"),
+        ("hd-0001", {"grade__reason": "x", "extraction__sha256": "0" * 64}, "with the very code that the span names"),
+        ("hd-0005", {"extraction__sha256": "0" * 64}, "with the very code that the span names"),
+        ("hd-0005", {"extraction__sha256": "0" * 64, "manifest__codeVersion": "old"}, "of the holdout is not believed"),
+    ],
+)
+def test_a_span_by_hand_shows_nothing_of_the_holdout_and_makes_no_case(folder, capsys, of, changes, said, options):
+    documents = gate.open_holdout_for("a test")
+    path = altered(trace(folder / "t.jsonl", documents), of=of, **changes)
+    assert run(path, *options) == 2
+    shown = capsys.readouterr()
+    assert said in shown.err and shown.out == "" and len(shown.err.strip().splitlines()) == 1
+    (document,) = [each for each in documents if each.id == of]
+    assert not [value for value in labels(document) if value in shown.err]
+    assert len(dev(folder)) == 16
+
+
+def test_of_a_document_of_the_holdout_only_the_fields_that_failed_are_shown(folder, capsys):
+    documents = gate.open_holdout_for("a test")
+    assert run(trace(folder / "t.jsonl", documents), "--document", "hd-0005", "--dry-run") == 0
+    shown = capsys.readouterr().out
+    assert 'effectiveDate: expected null, produced "2099-01-01"' in shown and "2 more fields did not fail" in shown
+    (document,) = [each for each in documents if each.id == "hd-0005"]
+    assert not [value for value in labels(document) if value in shown]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"extraction__sha256": "0" * 64}, "with the very code that the span names"),
+        ({"extraction__sha256": "0" * 64, "manifest__codeVersion": "old", "fields__outcomes": ["partyName: abstained",
+          "effectiveDate: abstained"]}, "no such outcome of effectiveDate in this document"),
+        ({"extraction__sha256": "0" * 64, "manifest__codeVersion": "old", "fields__outcomes": ["who: wrong"]},
+         "no such outcome of who"),
+    ],
+)  # fmt: skip
+def test_a_claim_about_a_dev_document_that_its_system_and_the_graders_do_not_make_is_refused(
+    folder, capsys, changes, said
+):
+    assert run(altered(trace(folder / "t.jsonl", dataset.load()), **changes)) == 2
+    assert said in capsys.readouterr().err and len(dev(folder)) == 16
+
+
+def test_a_success_that_is_said_to_be_a_failure_makes_no_case(folder, capsys):
+    path = altered(trace(folder / "t.jsonl", dataset.load()), of="dev-0001", grade__reason="field_mismatch_dueDate")
+    assert run(path) == 2
+    assert "is right, as the graders find; there is nothing to review" in capsys.readouterr().err
+    assert len(dev(folder)) == 16
+
+
+def test_the_same_incident_in_other_words_is_the_same_case_and_the_graders_have_the_last_word(folder, capsys):
+    path = trace(folder / "t.jsonl", dataset.load())
+    assert run(path, "--document", "dev-0009") == 1
+    first, kept = dev(folder)[-1]["id"], dev(folder)
+    for number, changes in enumerate([{"grade__reason": "it was wrong"}, {"run__id": "another"}]):
+        again = altered(trace(folder / f"again-{number}.jsonl", dataset.load()), **changes)
+        capsys.readouterr()
+        assert run(again) == 1
+        assert f"dev case {first} is there already, with the same text" in capsys.readouterr().out
+        assert dev(folder) == kept
+    told = altered(trace(folder / "told.jsonl", dataset.load()), grade__reason="it was wrong")
+    run(told, "--dry-run")
+    assert "reason field_mismatch_effectiveDate; the span said it was wrong" in capsys.readouterr().out
+
+
+ADD = """
+import dataclasses, sys
+from pathlib import Path
+from lib.evals import cases, dataset
+dataset.FOLDER, dataset.KNOWN = Path(sys.argv[1]), 48
+case = dataset.load()[int(sys.argv[2])]
+sys.stdin.readline()
+print(*cases.add(dataclasses.replace(case, id=f"inc-{sys.argv[2]:0>12}"), note="at once"))
+"""
+
+
+def test_cases_that_many_processes_add_at_once_are_all_there(folder):
+    started = [
+        subprocess.Popen([sys.executable, "-c", ADD, str(folder), str(n)], stdin=subprocess.PIPE,
+                         stdout=subprocess.PIPE, text=True, cwd=paths.ROOT)
+        for n in range(8)
+    ]  # fmt: skip
+    for each in started:
+        each.stdin.write("\n")
+        each.stdin.flush()
+    said = [each.communicate(timeout=600)[0].split() for each in started]
+    assert [words[1] for words in said] == ["True"] * 8
+    rows = dev(folder)
+    assert len(rows) == 24 and {row["id"] for row in rows[16:]} == {words[0] for words in said}
+    assert not list(folder.glob("*.part"))
+    assert (folder / "dataset-dev.jsonl").stat().st_mode == (folder / "dataset-holdout.jsonl").stat().st_mode
 
 
 # --- the command line, end to end

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from lib import cli, config, models, prices
-from lib.evals import calibration, dataset, evaluate, graders, judge, redact
+from lib.evals import calibration, checklist, dataset, evaluate, graders, judge, redact, report, runner
 from lib.evals.rows import EvalDocument, Extraction
 from lib.models import Closing, ModelError, Reply
 
@@ -193,6 +193,73 @@ def test_a_verdict_is_one_word(text, said):
     assert judge.verdict(text) == said
 
 
+# --- in a report
+
+
+@pytest.fixture
+def undecided(tmp_path, monkeypatch):
+    """The command line on two documents of which one is left to the judge `judge-x`, and what it replies."""
+    rows = [
+        {"id": f"n-{n}", "tenantId": "tenant-x", "critical": True, "docType": "contract-notice", "complexity": "simple",
+         "sourceText": f"NOTICE {n}\nParty: Ferncliff Water Ltd\nEffective: TBD\nType: renewal",
+         "expectedFields": {"partyName": name, "effectiveDate": None, "noticeType": "renewal"}}
+        for n, name in enumerate(["Ferncliff Water Limited", "Ferncliff Water Ltd"])
+    ]  # fmt: skip
+    path, out = tmp_path / "documents.jsonl", tmp_path / "r.json"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    monkeypatch.setattr(runner, "FOLDER", tmp_path)
+    asked: list[str] = []
+
+    def opened(model, **options):
+        asked.append(model.model)
+        return Scripted("ACCEPT")
+
+    monkeypatch.setattr(models, "open_model", opened)
+
+    def run(*options: str) -> int:
+        return cli.main(["evals", "--system", "workflow", "--documents", str(path), "--out", str(out), *options])
+
+    return run, out, asked
+
+
+def test_a_judge_is_asked_about_what_is_undecided_once_and_stands_in_the_report_with_share_and_cost(undecided, capsys):
+    run, out, asked = undecided
+    assert run("--judge", "judge-x") == 0
+    block = report.read(out).extra["judge"]
+    assert (block["documentsJudged"], block["documents"], block["share"], block["accepted"]) == (1, 2, 0.5, 1)
+    assert block["costUsd"] > 0 and block["calibration"] is None and report.read(out).task_success == 0.5
+    assert "judge judge-x: 1 of 2 documents (share 0.5000), 1 accepted" in capsys.readouterr().out
+    before = out.read_bytes()
+    assert run("--judge", "judge-x") == 0
+    assert asked == ["judge-x"] and out.read_bytes() == before, "what was judged is replayed"
+    assert checklist.check(report.read(out))[3].faults == ("a judge took part and there is no calibration of it",)
+
+
+def test_a_judge_takes_its_own_calibration_along_and_no_other(undecided, tmp_path, capsys):
+    run, out, _ = undecided
+    pairs = [("accept", "accept"), ("reject", "reject"), ("accept", "reject")]
+    rows = [{"id": str(n), "human": h, "judge": j, "judgeName": "judge-x"} for n, (h, j) in enumerate(pairs)]
+    assert run("--judge", "judge-x", "--judge-labels", str(labels(tmp_path, *rows))) == 0
+    assert checklist.check(report.read(out))[3].holds
+    assert run("--judge", "judge-x", "--judge-labels", str(calibration.LABELS)) == 2
+    assert "verdicts of 'SIMULATED'; the judge here is 'judge-x'" in capsys.readouterr().err
+
+
+def test_where_nothing_is_undecided_no_model_is_opened(undecided, tmp_path):
+    _, _, asked = undecided
+    out = tmp_path / "h.json"
+    assert cli.main(["evals", "--system", "workflow", "--split", "holdout", "--judge", "j", "--out", str(out)]) == 0
+    made = report.read(out)
+    assert asked == [] and made.extra["judge"]["share"] == 0 == made.extra["judge"]["costUsd"]
+    assert checklist.check(made)[3].holds
+
+
+@pytest.mark.parametrize("options", [["--judge", "a/b"], ["--judge-labels", "x.jsonl"]])
+def test_a_judge_that_cannot_be_asked_ends_in_one_line(undecided, capsys, options):
+    assert undecided[0](*options) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
 # --- calibration
 
 
@@ -245,6 +312,19 @@ def test_other_words_than_accept_and_reject_are_categories_too(tmp_path):
     assert report["confusion"]["categories"] == ["a", "b", "c"]
 
 
+def test_verdicts_that_differ_in_case_or_blanks_only_are_one_category(tmp_path):
+    said = [("accept", "Accept "), ("ACCEPT", " accept"), ("reject", "Reject")]
+    rows = [{"id": str(n), "human": human, "judge": given} for n, (human, given) in enumerate(said)]
+    found = calibration.calibrate(calibration.read(labels(tmp_path, *rows)))
+    assert found["confusion"]["categories"] == ["accept", "reject"] and found["disagreementCount"] == 0
+
+
+def test_costs_that_no_sum_can_hold_are_no_costs(tmp_path, capsys):
+    rows = [{"id": str(n), "human": "accept", "judge": "accept", "costUsd": 1e308} for n in range(2)]
+    assert cli.main(["judge", str(labels(tmp_path, *rows))]) == 2
+    assert "labels.jsonl:1: costUsd = 1e+308; a cost is a number from 0 to 1e+09, or null" in capsys.readouterr().err
+
+
 def test_measured_costs_are_summed_and_called_measured(tmp_path):
     rows = ({"id": str(n), "human": "a", "judge": "b", "costUsd": 0.001, "judgeName": "m"} for n in range(3))
     report = calibration.calibrate(calibration.read(labels(tmp_path, *rows)))
@@ -263,7 +343,7 @@ def test_measured_costs_are_summed_and_called_measured(tmp_path):
         ([{"id": "1", "human": "a", "judge": "x" * 41}], "a verdict is one line"),
         ([{"id": "1", "human": "a", "judge": "a"}] * 2, "is used in line 1 already"),
         ([{"id": "1", "human": "a", "judge": "a", "extra": 1}], "unknown field 'extra'"),
-        ([{"id": "1", "human": "a", "judge": "a", "costUsd": -1.0}], "a cost is a number from 0 on"),
+        ([{"id": "1", "human": "a", "judge": "a", "costUsd": -1.0}], "a cost is a number from 0 to"),
         (['{"id":"1","human":"a","judge":"a","judge":"b"}'], "stands twice"),
         (['{"id":"1","human":"a","judge":"a","costUsd":NaN}'], "NaN"),
         (

@@ -6,7 +6,7 @@ import os
 import pytest
 
 from lib import cli, paths
-from lib.evals import incident, outputs
+from lib.evals import cases, outputs
 from lib.evals.dataset import FOLDER, load
 from lib.evals.outputs import OutputError
 
@@ -84,6 +84,6 @@ def test_personal_data_in_ids_labels_and_notes_is_never_written(tmp_path, capsys
     dev.write_bytes((FOLDER / "dataset-dev.jsonl").read_bytes())
     case = load()[0]
     made = type(case)(**{name: getattr(case, name) for name in case.__dataclass_fields__} | {"id": "inc-0123456789ab"})
-    assert incident.add(made, note=f"reason {CPF} ana.lima@example.com", path=dev)
+    assert cases.add(made, note=f"reason {CPF} ana.lima@example.com", path=dev).added
     added = json.loads(dev.read_text(encoding="utf-8").splitlines()[-1])
     assert added["note"].startswith("[withheld: ") and CPF not in added["note"]

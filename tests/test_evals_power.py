@@ -82,6 +82,32 @@ def test_one_label_fewer_is_not_enough():
         assert power.power(n - 1, drop=0.05, discordance=discordance, alpha=0.05) < 0.8
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "discordance", "alpha"),
+    [(0.3, 1.0, 0.05), (0.5, 1.0, 0.05), (0.2, 1.0, 0.01), (0.5, 0.5, 0.05), (0.9, 0.9, 0.05), (0.3, 0.4, 0.05),
+     (0.2, 0.2, 0.05), (0.15, 1.0, 0.05), (0.1, 1.0, 0.05)],
+)  # fmt: skip
+def test_no_smaller_number_of_labels_is_enough(epsilon, discordance, alpha):
+    """Each number from 1 on, where the power goes up and down most."""
+    fewest = next(
+        n for n in range(1, 2_000) if power.power(n, drop=epsilon, discordance=discordance, alpha=alpha) >= 0.8
+    )
+    assert power.labels_needed(epsilon, discordance=discordance, alpha=alpha) == fewest
+
+
+def test_no_smaller_number_of_labels_is_enough_by_enumeration():
+    for epsilon, discordance in ((0.5, 1.0), (0.6, 0.8)):
+        fewest = next(n for n in range(1, 40) if power_by_enumeration(n, epsilon, discordance, 0.05) >= 0.8)
+        assert power.labels_needed(epsilon, discordance=discordance) == fewest
+
+
+def test_where_the_power_is_not_monotone_a_bisection_would_miss_the_fewest():
+    n = power.labels_needed(0.05, discordance=1.0)
+    assert n == 2477
+    later = [power.power(m, drop=0.05, discordance=1.0, alpha=0.05) for m in range(n, n + 80)]
+    assert later[0] >= 0.8 > min(later)
+
+
 def test_the_exact_number_is_a_little_above_connors_approximation():
     for epsilon, discordance in ((0.05, 0.05), (0.05, 0.3), (0.1, 0.5), (0.02, 0.1)):
         exact = power.labels_needed(epsilon, discordance=discordance)

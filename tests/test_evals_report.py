@@ -10,7 +10,7 @@ import reports
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib.evals import manifest, report
+from lib.evals import dataset, evaluate, manifest, report
 from lib.evals.report import ReportDocument, ReportError
 
 SMALL = reports.made({reports.CRUX: (True, "++-"), reports.ASTER: (False, "+-")})
@@ -31,7 +31,7 @@ def test_strata_and_overall_are_counted_from_the_documents_by_hand():
 
 def test_documents_of_one_name_but_different_criticality_are_two_strata():
     both = [
-        ReportDocument(id=str(i), keys={"block": "x"}, critical=i > 0, task_success=i == 1, reason="r")
+        ReportDocument(id=str(i), keys={"block": "x"}, critical=i > 0, task_success=i == 1, reason="ok" * (i == 1))
         for i in range(3)
     ]
     rows = report.strata(both)
@@ -68,7 +68,9 @@ def test_shares_may_be_rounded_to_four_decimals_as_the_reference_prints_them_and
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.booleans(), st.booleans()), min_size=1, max_size=40))
 def test_the_strata_add_up_to_the_documents(rows):
     made = [
-        ReportDocument(id=str(i), keys={"key": key}, critical=critical, task_success=right, reason="r")
+        ReportDocument(
+            id=str(i), keys={"key": key}, critical=critical, task_success=right, reason="ok" if right else "r"
+        )
         for i, (key, critical, right) in enumerate(rows)
     ]
     found = report.build(system="s", split="dev", manifest=reports.MANIFEST, documents=made)
@@ -93,6 +95,11 @@ def change(path: str, value: object):
             data[last] = value
 
     return apply
+
+
+def counted(right: int, wrong: int) -> dict[str, int]:
+    """Field outcomes."""
+    return {"correct": right, "wrong": wrong, "abstained": 0, "shouldHaveAbstained": 0, "correctAbstention": 0}
 
 
 DAMAGED = {
@@ -134,6 +141,37 @@ DAMAGED = {
         "more than once: tenant",
     ),
     "a success that was turned": (change("documents.2.taskSuccess", True), "but its documents give 1 of 3"),
+    "a success with a failure's reason": (
+        change("documents.0.reason", "schema_missing_dueDate"),
+        "taskSuccess is true and the reason says otherwise: tenant-crux-contract-notice-adversarial-0 "
+        "(schema_missing_dueDate); allowed is 'ok', blank or null",
+    ),
+    "a failure that is ok": (
+        change("documents.2.reason", " OK"),
+        "taskSuccess is false and the reason says otherwise: tenant-crux-contract-notice-adversarial-2 ( OK)",
+    ),
+    "available of another n": (change("available", {"rate": 1.0, "n": 4}), "available: n = 4, but there are 5"),
+    "available of no share": (change("available", {"rate": 0.9, "n": 5}), "rate = 0.9 is no share of 5 documents"),
+    "fewer available than right": (
+        change("available", {"rate": 0.4, "n": 5}),
+        "available: 2 of 5 documents, but 3 succeeded",
+    ),
+    "fields all right": (change("fieldAccuracy", counted(9, 0)), "0 fields are wrong or abstained, but 2 tasks failed"),
+    "fields all wrong": (change("fieldAccuracy", counted(2, 9)), "2 fields are right, but 3 tasks succeeded"),
+    "latency of no call": (change("latency", {"p50_s": 1, "p95_s": 2, "p99_s": 4, "n": 0}), "n = 0 calls"),
+    "rules that cost": (
+        lambda data: data.update(costBasis="rules cost nothing", costPerDocumentUsd=0.1),
+        "costPerDocumentUsd = 0.1 and costBasis = 'rules cost nothing'",
+    ),
+    "a cost beyond all": (change("costPerDocumentUsd", 1e308), "a number from 0 on and up to 1e+09"),
+    "a judge of more": (change("judge", {"documents": 6}), "judge: documents = 6, but there are 5"),
+    "a judge that accepts more": (
+        change("judge", {"documentsJudged": 1, "accepted": 2}),
+        "2 accepted of 1 judged of 5",
+    ),
+    "a judge of another share": (change("judge", {"documentsJudged": 1, "share": 0.5}), "share = 0.5, but 1 of 5"),
+    "a judge that counts by halves": (change("judge", {"accepted": 0.5}), "accepted = 0.5; allowed is a whole number"),
+    "a judge whose cost is none": (change("judge", {"costUsd": -1}), "costUsd = -1; allowed is a number from 0 to"),
     "a stratum missing": (change("strata.1", ...), "stratum tenant-crux|contract-notice|adversarial (critical) of 3"),
     "strata missing": (change("strata", []), "is missing"),
     "no strata": (change("strata", ...), "missing strata"),
@@ -195,9 +233,9 @@ def test_extras_are_kept_as_they_are(tmp_path):
     extra = {
         "available": {"rate": 1.0, "n": 5}, "latency": None, "costPerDocumentUsd": 0, "costBasis": "rules cost nothing",
         "judge": None, "stub": False, "fieldAccuracy": dict.fromkeys(
-            ("correct", "wrong", "abstained", "shouldHaveAbstained", "correctAbstention"), 0),
+            ("correct", "wrong", "abstained", "shouldHaveAbstained", "correctAbstention"), 5),
     }  # fmt: skip
-    given_ = reports.made({reports.ASTER: (False, "+-")}, extra=extra)
+    given_ = reports.made({reports.ASTER: (False, "+-+--")}, extra=extra)
     report.write(tmp_path / "r.json", given_)
     assert report.read(tmp_path / "r.json").extra == extra
 
@@ -232,3 +270,17 @@ def test_a_report_of_twelve_thousand_documents_is_read_whole(tmp_path):
     report.write(tmp_path / "r.json", made)
     assert report.read(tmp_path / "r.json").n == 12_000
     assert json.loads((tmp_path / "r.json").read_text())["overall"]["taskSuccess"] == 0.5
+
+
+@pytest.mark.parametrize("reason", ["ok", "OK ", "", None])
+def test_a_success_is_ok_or_gives_no_reason(reason, tmp_path):
+    data = reports.plain(SMALL)
+    for row in data["documents"]:
+        row["reason"] = reason if row["taskSuccess"] else row["reason"]
+    assert report.read(reports.written(tmp_path / "r.json", data)).n == 5
+
+
+def test_what_evaluation_writes_never_contradicts_itself(tmp_path):
+    for system in ("baseline", "workflow", "stub"):
+        made, _ = evaluate.report_for(system, dataset.load(generated=48), split="dev")
+        assert list(report.faults(made)) == []

@@ -8,15 +8,17 @@ import json
 import pytest
 from ledgers import answers, bank, failed, study
 
-from lib import cli, config, jsonl, paths, questions, results
+from lib import cli, config, jsonl, paths, questions, results, seal
 from lib.evals import checklist, gate, report, study_report
 from lib.evals.report import ReportError
-from lib.schema import Evidence
+from lib.schema import Call, Evidence, call_id
 
 TOML = """\
 study = "hand"
 lake = "by-hand"
 seed = 20261109
+[sampling]
+option_order = "fixed"
 [models.small]
 provider = "local"
 model = "small-model"
@@ -73,6 +75,49 @@ def built(folder, arm="A0", **options):
     return study_report.build(config.load(folder), arm=arm, **options)
 
 
+def sealed(folder):
+    """The run with rows of this very study, sealed."""
+    path = folder / "runs/main-en/calls.jsonl"
+    rows = jsonl.read(path, Call)
+    named = [
+        dataclasses.replace(row, run="main-en", call=call_id(
+            study="hand", arm=row.arm, question=row.question, sample=row.sample, role=row.role, step=row.step,
+            model=row.model, prompt=row.prompt_sha256))
+        for row in rows
+    ]  # fmt: skip
+    jsonl.write(path, named)
+    seal.seal(folder, "main-en")
+
+
+def test_a_row_that_was_changed_by_hand_in_a_run_that_nobody_sealed_is_said_and_stands_in_the_report(
+    folder, capsys, tmp_path_factory
+):
+    sealed(folder)
+    out = tmp_path_factory.mktemp("out") / "A0.json"
+    command = ["study-report", str(folder), "--arm", "A0", "--out", str(out)]
+    assert cli.main(command) == 0 and capsys.readouterr().err == ""
+    assert report.read(out).manifest["codeVersion"].endswith("f" * 16)
+    (folder / "runs/main-en/SEALED.sha256").unlink()
+    assert cli.main(command) == 0
+    assert "runs/main-en is not sealed" in capsys.readouterr().err
+    assert report.read(out).manifest["codeVersion"].endswith(", not sealed")
+    path = folder / "runs/main-en/calls.jsonl"
+    rows = jsonl.read(path, Call)
+    place = next(number for number, row in enumerate(rows) if row.arm == "A0" and row.letter)
+    other = next(letter for letter in "ABCD" if letter != rows[place].letter)
+    jsonl.write(path, [*rows[:place], dataclasses.replace(rows[place], letter=other), *rows[place + 1 :]])
+    assert cli.main(command) == 0
+    assert f"calls.jsonl:{place + 1}: letter = {other!r}, but shown" in capsys.readouterr().err
+    assert report.read(out).manifest["codeVersion"].endswith(", not sealed, rows in doubt")
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "/tmp", ".hidden"])
+def test_a_run_is_named_by_a_folder_and_nothing_else(folder, name, capsys):
+    command = ["study-report", str(folder), "--arm", "A0", "--run", name, "--out", str(folder / "A0.json")]
+    assert cli.main(command) == 2
+    assert "the name of a folder under runs/, such as main-en" in capsys.readouterr().err
+
+
 def test_each_question_is_a_document_in_its_block_stratum_origin_and_language(folder):
     rows = {row.id: row for row in built(folder).documents}
     assert {
@@ -94,6 +139,7 @@ def test_the_report_is_of_the_holdout_complete_and_passes_the_checklist(folder):
 
 
 def test_the_manifest_comes_from_the_run_and_the_ledger(folder):
+    sealed(folder)
     found = built(folder).manifest
     assert set(found) == set(report.MANIFEST_FIELDS)
     assert found["codeVersion"] == f"commit {'c' * 12}, freeze {'f' * 16}"
@@ -111,7 +157,7 @@ def test_another_prompt_another_question_and_another_session_are_other_versions(
     questions_ = folder / "questions.jsonl"
     questions_.write_text(questions_.read_text().replace('"note":""', '"note":"once more"', 1))
     after = built(folder).manifest
-    assert after["codeVersion"] == f"commit {'c' * 12}+{'d' * 12}, freeze {'f' * 16}"
+    assert after["codeVersion"].startswith(f"commit {'c' * 12}+{'d' * 12}, freeze {'f' * 16}")
     assert after["modelIdentifier"].endswith(f"{'9' * 16}; gguf sha256:{'8' * 16}")
     changed = {key for key in before if before[key] != after[key]}
     assert changed == {"datasetVersion", "codeVersion", "promptVersion", "modelIdentifier"}
@@ -188,9 +234,7 @@ def test_a_run_without_a_sound_head_has_no_versions_and_no_report(folder, text, 
 
 
 def test_a_sealed_ledger_that_was_changed_is_refused(folder):
-    from lib import seal
-
-    seal.seal(folder, "main-en")
+    sealed(folder)
     assert built(folder).n == 5
     path = folder / "runs/main-en/calls.jsonl"
     path.write_text(path.read_text().replace('"latency_s":2.0', '"latency_s":1.0', 1))

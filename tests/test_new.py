@@ -229,7 +229,14 @@ def test_a_name_that_is_no_plain_name_is_refused_and_nothing_is_written(home, na
     assert not home.exists()
 
 
-@pytest.mark.parametrize("name", ["a", "A-1", "pytest.9_x", "0", "a" * 64])
+@pytest.mark.parametrize("name", ["CON", "nul", "Aux", "prn", "COM1", "lpt9", "nul.txt", "con.a.b"])
+def test_the_name_of_a_device_is_refused_and_nothing_is_written(home, name):
+    with pytest.raises(NewError, match="that is a device on Windows"):
+        create(home, name)
+    assert not home.exists()
+
+
+@pytest.mark.parametrize("name", ["a", "console", "com", "com10", "nul-1", "a.nul", "A-1", "pytest.9_x", "0", "a" * 64])
 def test_plain_names_are_taken(home, name):
     made = create(home, name)
     assert made.folder.name == name

@@ -74,6 +74,17 @@ def test_the_verb_reads_files_or_standard_input(tmp_path, monkeypatch, capsys):
     assert told.err.startswith("stdin:2: not JSON")
 
 
+def test_an_input_without_lines_is_said_to_be_one(tmp_path, monkeypatch, capsys):
+    path = tmp_path / "empty.jsonl"
+    path.write_bytes(b"")
+    assert cli.main(["letters", str(path)]) == 2
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"")))
+    assert cli.main(["letters"]) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert [line.split(";")[0] for line in told.err.splitlines()] == [f"{path}: no lines", "stdin: no lines"]
+
+
 def test_five_thousand_lines_take_less_than_five_seconds_of_processor_time():
     """Measured: 93 microseconds a line, so 100,000 lines in about 9 s on one core."""
     texts = ["B", "The answer is (B).", "Option A was replaced in 2.0, so the material says nothing.\n\nResposta: D"]

@@ -8,7 +8,7 @@ import pytest
 from test_inflight import begun
 from test_ledger import made
 
-from lib import cli, config, jsonl, status
+from lib import cli, config, jsonl, seal, status
 from lib.budget import Totals
 from lib.ledger import Ledger
 from lib.schema import CallError
@@ -61,6 +61,22 @@ def test_what_is_left_out_of_a_ledger_or_is_odd_in_it_is_said(here):
          "4: input_tokens = 1000000000000000; allowed are 0 to 1000000000; left out of the cost"), strict=True,
     ):  # fmt: skip
         assert line.startswith("  note: ") and words in line
+
+
+def test_a_broken_seal_is_said(tmp_path, capsys):
+    fakes.study_folder(tmp_path)
+    path = tmp_path / "runs/r/calls.jsonl"
+    jsonl.write(path, [made(1, provider="local"), made(2, provider="local")])
+    seal.seal(tmp_path, "r")
+    assert cli.main(["status", str(tmp_path)]) == 0
+    assert "note:" not in capsys.readouterr().out
+    jsonl.write(path, [made(1, provider="local")])
+    assert cli.main(["status", str(tmp_path)]) == 0
+    told = capsys.readouterr().out
+    assert "1 answered" in told and "note: the seal is broken: runs/r/calls.jsonl has changed since it was" in told
+    (path.parent / seal.SEALED).write_text("nonsense\n")
+    assert cli.main(["status", str(tmp_path)]) == 0
+    assert "note: the seal is broken: runs/r/calls.jsonl was added" in capsys.readouterr().out
 
 
 def test_many_notes_of_a_kind_are_counted(here):

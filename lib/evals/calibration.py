@@ -7,16 +7,18 @@ it is named SIMULATED, and its cost is the reference's scenario, not a measureme
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lib import jsonl
-from lib.evals import dataset, outputs, redact, strict_json
+from lib import jsonl, printed
+from lib.evals import dataset, inputs, outputs, redact, strict_json
 from lib.evals.agreement import Agreement, agreement
 from lib.evals.judge import VERDICTS
+from lib.evals.report_rows import MOST_USD
 from lib.schema import _Row
 
 LABELS = dataset.FOLDER / "judge-labels.jsonl"
@@ -54,7 +56,7 @@ class Label(_Row):
 
 
 def read(path: Path = LABELS) -> list[Label]:
-    """The labels of a file of JSON lines.
+    """The labels of a file of JSON lines; verdicts in small letters, so that "Accept " is "accept".
 
     Raises:
         OSError: no such file.
@@ -63,7 +65,7 @@ def read(path: Path = LABELS) -> list[Label]:
     """
     found: list[Label] = []
     seen: dict[str, int] = {}
-    for number, line in jsonl.lines(path):
+    for number, line in jsonl.lines(inputs.checked(path)):
         where = f"{path}:{number}"
         strict_json.loads(line.encode("utf-8", "surrogatepass"), where=where)
         label = jsonl.parse(Label, line, where=where)
@@ -72,17 +74,22 @@ def read(path: Path = LABELS) -> list[Label]:
                 raise LabelError(
                     f"{where}: {name}: a verdict is one line of 1 to {LONGEST} characters, as accept or reject"
                 )
-        if label.costUsd is not None and label.costUsd < 0:
-            raise LabelError(f"{where}: costUsd = {label.costUsd}; a cost is a number from 0 on, or null")
+        if label.costUsd is not None and not 0 <= label.costUsd <= MOST_USD:
+            raise LabelError(f"{where}: costUsd = {label.costUsd}; a cost is a number from 0 to {MOST_USD:g}, or null")
         if label.id in seen:
             raise LabelError(f"{where}: the id {label.id!r} is used in line {seen[label.id]} already")
         seen[label.id] = number
-        found.append(label)
+        found.append(dataclasses.replace(label, human=_verdict(label.human), judge=_verdict(label.judge)))
     if not found:
         raise LabelError(f"{path}: no labels; a line is an item with the keys id, human and judge at least")
     if len(names := sorted({label.judgeName for label in found})) > 1:
         raise LabelError(f"{path}: verdicts of {len(names)} judges ({', '.join(names[:3])}); a calibration is of one")
     return found
+
+
+def _verdict(said: str) -> str:
+    """A verdict as a category: what differs in case or blanks only is the same."""
+    return " ".join(said.split()).casefold()
 
 
 def calibrate(labels: list[Label]) -> dict[str, Any]:
@@ -142,8 +149,9 @@ def told(report: dict[str, Any]) -> str:
     """A calibration in words."""
     interval = report["kappaInterval95"]
     kappa = "not defined" if report["cohensKappa"] is None else str(report["cohensKappa"])
+    name = printed.line(report["judge"])
     lines = [
-        f"judge {report['judge']}: {report['sampleSize']} items, {report['disagreementCount']} disagreements",
+        f"judge {name}: {report['sampleSize']} items, {report['disagreementCount']} disagreements",
         f"observed agreement {report['observedAgreement']}, by chance {report['expectedAgreementByChance']}",
         f"Cohen's kappa {kappa}" + (f" (95% {interval[0]} to {interval[1]})" if interval else "")
         + (f": {report['reason']}" if report["reason"] else ""),
@@ -155,7 +163,8 @@ def told(report: dict[str, Any]) -> str:
     lines.append("person \\ judge: " + ", ".join(table["categories"]))
     lines += [f"  {name}: {', '.join(map(str, row))}" for name, row in table["human"].items()]
     for each in report["disagreements"]:
-        lines.append(f"  {each['id']} {each['field']}: person {each['human']}, judge {each['judge']}. {each['note']}")
+        item = {key: printed.line(value or "") for key, value in each.items()}
+        lines.append(f"  {item['id']} {item['field']}: person {item['human']}, judge {item['judge']}. {item['note']}")
     return "\n".join([*lines, *(f"limit: {limit}" for limit in report["limits"])])
 
 
@@ -168,9 +177,9 @@ def run(path: Path, *, json_to: Path | None = None) -> int:
     if found := redact.scan(text):
         raise redact.RedactionError(f"{path}: the calibration would show: {', '.join(found)}; nothing is shown")
     if json_to == Path("-"):
-        sys.stdout.write(text)
+        sys.stdout.write(printed.safe(text))
         return 0
-    print(told(report))
+    printed.say(told(report))
     if json_to:
-        json_to.write_text(text, encoding="utf-8", newline="\n")
+        redact.write(json_to, text)
     return 0

@@ -10,10 +10,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lib.evals import pii, report, strict_json
-from lib.evals.report_faults import missing_versions, overall_faults, repeated, strata_faults
+from lib import printed
+from lib.evals import inputs, pii, report, strict_json
+from lib.evals.report_faults import (
+    ROUNDED,
+    beside_faults,
+    missing_versions,
+    overall_faults,
+    reason_faults,
+    repeated,
+    strata_faults,
+)
 from lib.evals.report_rows import Report, shown
 
+KAPPA = 2e-3  # three decimals, as the reference prints it
 LONGEST = 200  # characters of a reason or an attribute; a longer one may be a document's text
 CALIBRATION = ("sampleSize", "observedAgreement", "expectedAgreementByChance", "cohensKappa", "disagreements")
 
@@ -48,6 +58,8 @@ def _by_stratum(made: Report) -> Iterator[str]:
     yield from strata_faults(made)
     yield from overall_faults(made)
     yield from repeated(made)
+    yield from reason_faults(made)
+    yield from beside_faults(made)
 
 
 def _holdout(made: Report) -> Iterator[str]:
@@ -58,7 +70,7 @@ def _holdout(made: Report) -> Iterator[str]:
 def _judge(made: Report) -> Iterator[str]:
     """A judge is an instrument: without its calibration its verdicts are opinions."""
     judge = made.extra.get("judge")
-    if judge is None:
+    if judge is None or judge.get("documentsJudged") == 0:  # none took part
         return
     found = judge.get("calibration")
     if not isinstance(found, Mapping):
@@ -73,6 +85,25 @@ def _judge(made: Report) -> Iterator[str]:
         yield f"the judge's kappa is {shown(repr(kappa))}; it is a number from -1 to 1, or null with a reason"
     if not isinstance(found.get("disagreements", []), list):
         yield "the judge's disagreements are no list: a count shows nobody what was judged wrongly"
+    elif not missing:
+        yield from _counts_of(found)
+
+
+def _counts_of(found: Mapping[str, Any]) -> Iterator[str]:
+    """What is wrong with a calibration's numbers, by themselves and together."""
+    n, differ, kappa = found["sampleSize"], len(found["disagreements"]), found["cohensKappa"]
+    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        yield f"the judge's sampleSize is {shown(repr(n))}; it is a whole number from 1 on"
+        return
+    observed, expected = (found[key] for key in ("observedAgreement", "expectedAgreementByChance"))
+    for value in (observed, expected):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+            yield f"the judge's agreement is {shown(repr(value))}; it is a number from 0 to 1"
+            return
+    if abs(observed - (1 - differ / n)) > ROUNDED:
+        yield f"the judge's observed agreement is {observed}, but {differ} of {n} verdicts are listed as disagreements"
+    if isinstance(kappa, float) and abs(kappa * (1 - expected) - (observed - expected)) > KAPPA:
+        yield f"the judge's kappa is {kappa}, but agreements of {observed} and, by chance, {expected} give another"
 
 
 def _no_texts(made: Report) -> Iterator[str]:
@@ -139,26 +170,23 @@ def run(path: Path, *, traces: Path | None = None) -> int:
     """The command: 0 when all six points hold, 1 when not.
 
     Raises:
-        OSError, JsonError, ReportError: a file that is no report, or traces that are no JSON lines.
+        OSError, InputError, JsonError, ReportError: a file that is no report, or traces that are no JSON lines.
     """
     made = report.load(path)
     points = check(made, spans=None if traces is None else _spans(traces))
     for number, point in enumerate(points, start=1):
-        print(f"{number} {'PASS' if point.holds else 'FAIL'}  {point.asks}")
+        printed.say(f"{number} {'PASS' if point.holds else 'FAIL'}  {point.asks}")
         for fault in point.faults[:5]:
-            print(f"         {fault}")
+            printed.say(f"         {fault}")
         if len(point.faults) > 5:
-            print(f"         and {len(point.faults) - 5} more")
+            printed.say(f"         and {len(point.faults) - 5} more")
     if traces is None:
-        print("note: point 5 looked at the report only; --traces FILE has the spans checked, too")
+        printed.say("note: point 5 looked at the report only; --traces FILE has the spans checked, too")
     held = sum(point.holds for point in points)
-    print(f"{shown(made.system)}: {held} of {len(points)} points hold")
+    printed.say(f"{shown(made.system)}: {held} of {len(points)} points hold")
     return 0 if held == len(points) else 1
 
 
 def _spans(path: Path) -> list[Any]:
-    data = path.read_bytes()
-    if len(data) > strict_json.MOST_BYTES:
-        raise strict_json.JsonError(f"{path}: more than {strict_json.MOST_BYTES} bytes, the most that is read")
-    lines = data.removesuffix(b"\n").split(b"\n") if data else []
-    return [strict_json.loads(line, where=f"{path}:{number}") for number, line in enumerate(lines, start=1)]
+    lines = enumerate(inputs.lines(path), start=1)
+    return [strict_json.loads(line, where=f"{path}:{number}") for number, line in lines]

@@ -1,12 +1,15 @@
 """The labelled documents: read, checked, and the holdout kept shut.
 
 `load` gives the dev split. `holdout` gives the other one to whoever has a key, which only the gate
-makes (`lib/evals/holdout_key.py`). Every reading checks that no id stands in both splits. Generated
-documents (`lib/evals/generate.py`) come through here too, under the same rule.
+makes (`lib/evals/holdout_key.py`). Every reading checks that no id and no text stands in both splits:
+a text is known again whatever its id, its white space, case, accents and punctuation. One that was
+worded anew is not, and of generated documents the first `KNOWN` are looked for. Generated documents
+(`lib/evals/generate.py`) come through here too, under the same rule.
 """
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Iterable, Sequence
@@ -15,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from lib import jsonl, paths
-from lib.evals import generate
+from lib.evals import disguise, generate, inputs
 from lib.evals.fields import SCHEMAS
 from lib.evals.holdout_key import HoldoutClosed, HoldoutKey
 from lib.evals.rows import Complexity, EvalDocument, Split
@@ -24,6 +27,7 @@ from lib.schema import _Row, sha256
 FOLDER = paths.DATA / "evals"
 TENANT = re.compile(r"tenant-[a-z0-9]+(-[a-z0-9]+)*")
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+KNOWN = 20_000  # generated documents of the holdout whose texts are known again
 
 
 class DatasetError(ValueError):
@@ -125,9 +129,9 @@ def _with_generated(
 
 
 def _read(path: Path) -> list[EvalDocument]:
-    """The checked rows of a file; ids of the other split's file are read too, and nothing else of it."""
+    """The checked rows of a file; of the other split's file ids and hashes of texts are read, nothing else."""
     rows = []
-    for number, line in jsonl.lines(path):
+    for number, line in jsonl.lines(inputs.checked(path)):
         where = f"{path}:{number}"
         row = jsonl.parse(_Line, _once(line, where), where=where)
         for fault in _faults(row):
@@ -137,8 +141,15 @@ def _read(path: Path) -> list[EvalDocument]:
         raise DatasetError(f"{path}: no documents")
     _unique(rows, path)
     held = _path("dev") if path.resolve() == _path("holdout").resolve() else _path("holdout")
-    if shared := {row.id for row in rows} & _ids(held):
+    known = _known(held)
+    texts = {mark: id_ for id_, mark in known}
+    if shared := {row.id for row in rows} & {id_ for id_, _ in known}:
         raise DatasetError(f"{path}: ids of the other split ({held.name}): {', '.join(sorted(shared))}")
+    own = path.resolve() in {_path("dev").resolve(), _path("holdout").resolve()}
+    for number, each in enumerate(rows, start=1):
+        if (mark := text_mark(each.source_text)) in texts or (not own and mark in _generated()):
+            other = texts.get(mark, "a generated document of the holdout")
+            raise DatasetError(f"{path}:{number}: {each.id!r}: its text is that of {other}, of the other split")
     return rows
 
 
@@ -201,14 +212,30 @@ def _once(line: str, where: str) -> str:
     return line
 
 
-def _ids(path: Path) -> set[str]:
-    """The ids of a file, nothing else; none where there is no such file."""
+def text_mark(text: str) -> str:
+    """A hash that texts share which differ in white space, case, accents or punctuation only.
+
+    >>> text_mark("Party: Água Clara") == text_mark("PARTY - Agua\\n Clara") != text_mark("Party: Aguas Claras")
+    True
+    """
+    return sha256(disguise.squash(text) or text)
+
+
+def _known(path: Path) -> list[tuple[str, str]]:
+    """The id and the mark of the text of each document in a file; none where there is no such file."""
     if not path.exists():
-        return set()
-    found = set()
+        return []
+    found = []
     for number, line in jsonl.lines(path):
         try:
-            found.add(json.loads(line)["id"])
-        except (ValueError, KeyError, TypeError):
-            raise DatasetError(f"{path}:{number}: not a document with an id") from None
+            row = json.loads(line)
+            found.append((row["id"], text_mark(row["sourceText"])))
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise DatasetError(f"{path}:{number}: not a document with an id and a text") from None
     return found
+
+
+@functools.cache
+def _generated() -> frozenset[str]:
+    """The marks of the holdout's generated texts; hashes only, so that they open nothing."""
+    return generate.marks("holdout", range(KNOWN), text_mark)

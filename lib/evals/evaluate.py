@@ -13,11 +13,12 @@ from math import ceil, fsum
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lib.evals import graders, manifest, recording, report, rules, runner, stub_runner
+from lib.evals import graders, judge, manifest, recording, report, rules, runner, stub_runner
 from lib.evals.rows import EvalDocument, Extraction, Grade, Outcome, Split
 
 Extract = Callable[[EvalDocument], Extraction]
 Graded = list[tuple[Extraction, Grade]]
+Judge = Callable[[Sequence[judge.Case], int], dict[str, Any]]  # what is undecided, of how many documents
 NAMES = ("baseline", "workflow", "stub", "runner")
 OUTCOMES: Mapping[Outcome, str] = {
     "correct": "correct", "wrong": "wrong", "abstained": "abstained", "should_have_abstained": "shouldHaveAbstained",
@@ -81,9 +82,15 @@ def evaluate(documents: Sequence[EvalDocument], extract: Extract) -> Graded:
 
 
 def report_of(
-    graded: Graded, documents: Sequence[EvalDocument], *, of: System, split: Split, versions: Mapping[str, str]
+    graded: Graded,
+    documents: Sequence[EvalDocument],
+    *,
+    of: System,
+    split: Split,
+    versions: Mapping[str, str],
+    judged: dict[str, Any] | None = None,
 ) -> report.Report:
-    """The report of graded documents, by `lib/evals/report.py`.
+    """The report of graded documents, by `lib/evals/report.py`; `judged` is its `judge` block.
 
     Raises:
         ReportError: what is graded makes no report, for example with an incomplete manifest.
@@ -98,7 +105,8 @@ def report_of(
         )
         for document, (_, grade) in zip(documents, graded, strict=True)
     ]
-    return report.build(system=of.name, split=split, manifest=versions, documents=rows, extra=_beside(graded, of))
+    beside = _beside(graded, of) | {"judge": judged}
+    return report.build(system=of.name, split=split, manifest=versions, documents=rows, extra=beside)
 
 
 def report_for(
@@ -110,10 +118,14 @@ def report_for(
     inject_regression: bool = False,
     run: str = runner.RUN,
     traces_to: Path | None = None,
+    ask_judge: Judge | None = None,
+    note: Callable[[str], object] = lambda text: None,
 ) -> tuple[report.Report, Graded]:
     """A system's report on documents and the grades behind it; the manifest is read before anything is asked.
 
-    `traces_to` is a file for the spans, one a document, which are the same bytes for the same run.
+    `traces_to` is a file for the spans, one a document, which are the same bytes for the same run. `ask_judge` gets
+    what the graders leave undecided, and its answer is the report's `judge`, null where there is none; `note` is told
+    how many documents that are. No verdict changes a grade.
 
     Raises:
         ManifestError: the manifest is incomplete; nothing was evaluated.
@@ -128,9 +140,14 @@ def report_for(
         base, split=split, documents=documents, code=of.code, identifier=of.identifier, prompted=of.prompted
     )
     graded = evaluate(documents, of.extract)
+    cases = [judge.undecided(each, *pair) for each, pair in zip(documents, graded, strict=True)]
+    counted = ", and they count as failures" if any(cases) else ""
+    none = "" if ask_judge else "; none was asked"
+    note(f"the graders leave {sum(map(bool, cases))} of {len(cases)} documents to a judge{none}{counted}")
+    judged = ask_judge([case for some in cases for case in some], len(documents)) if ask_judge else None
     if traces_to:
         _trace(traces_to, documents, graded, of=of, versions=versions, run_id=run if of.prompted else f"{name}-{split}")
-    return report_of(graded, documents, of=of, split=split, versions=versions), graded
+    return report_of(graded, documents, of=of, split=split, versions=versions, judged=judged), graded
 
 
 def _trace(

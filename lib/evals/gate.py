@@ -2,18 +2,20 @@
 
 Whoever wants to release must come through here, and only here is the holdout opened
 (`holdout_report`). The mean decides nothing: a critical stratum that drops by more than epsilon stops the
-release whatever the rest does. Policy *strict*, the default, goes by the observed drop, however few
+release whatever the rest does, and a pair of reports without any critical stratum is refused, unless the
+caller says that this is meant. Policy *strict*, the default, goes by the observed drop, however few
 documents show it; *significant* asks Holm's p to be at most 0.05, and stops as well where there are too few
 labels to tell. Rules: `lib/evals/gate_rules.py`; statistics: `lib/evals/strata.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lib import printed
 from lib.evals import gate_rules, outputs, redact, report_form, strata, strict_json
 from lib.evals.holdout_key import HoldoutKey
 from lib.evals.power import ALPHA, MOST_LABELS, POWER
@@ -43,13 +45,21 @@ class Decision:
     before: float
     after: float
     n: int
+    allow_no_critical: bool = False
 
     @property
     def passes(self) -> bool:
         return not self.reasons
 
 
-def decide(baseline: Report, candidate: Report, *, policy: Policy = "strict", epsilon: float = EPSILON) -> Decision:
+def decide(
+    baseline: Report,
+    candidate: Report,
+    *,
+    policy: Policy = "strict",
+    epsilon: float = EPSILON,
+    allow_no_critical: bool = False,
+) -> Decision:
     """Whether the candidate may replace the baseline.
 
     Args:
@@ -57,6 +67,7 @@ def decide(baseline: Report, candidate: Report, *, policy: Policy = "strict", ep
         candidate: the report of what is to replace it.
         policy: "strict" or "significant".
         epsilon: the largest drop of a critical stratum that is let through, 0 <= epsilon < 1.
+        allow_no_critical: compare reports without a critical stratum, too, which protects nothing.
 
     Raises:
         ValueError: an unknown policy, or epsilon out of bounds.
@@ -67,6 +78,8 @@ def decide(baseline: Report, candidate: Report, *, policy: Policy = "strict", ep
         raise ValueError(f"epsilon = {epsilon}; allowed is 0 <= epsilon < 1, a drop of the share of successes")
     stopped: list[tuple[str, str]] = []
     for name, refusal in gate_rules.REFUSALS.items():
+        if name == "some_critical" and allow_no_critical:
+            continue
         stopped += [(name, reason) for reason in refusal(baseline, candidate)]
     compared: tuple[Compared, ...] = ()
     if not stopped:
@@ -85,6 +98,7 @@ def decide(baseline: Report, candidate: Report, *, policy: Policy = "strict", ep
         before=baseline.task_success,
         after=candidate.task_success,
         n=candidate.n,
+        allow_no_critical=allow_no_critical,
     )
 
 
@@ -92,7 +106,7 @@ def _notes(baseline: Report, candidate: Report, compared: Sequence[Compared]) ->
     """What a person should know who reads the decision."""
     found = []
     if compared and not any(row.critical for row in compared):
-        found.append("no stratum is critical: this gate protects nothing")
+        found.append(f"no stratum is critical, and {gate_rules.UNPROTECTED} was given: this gate protects nothing")
     if lost := [row.name for row in compared if not row.critical and row.state == "FAIL"]:
         found.append(f"strata that are not critical dropped, too: {gate_rules.few(lost)}")
     if doubt := [row.name for row in compared if row.critical and row.state == "UNDERPOWERED"]:
@@ -111,6 +125,7 @@ def to_json(decision: Decision) -> dict[str, Any]:
         "candidate": decision.candidate,
         "policy": decision.policy,
         "epsilon": decision.epsilon,
+        "allowNoCritical": decision.allow_no_critical,
         "alpha": ALPHA,
         "power": POWER,
         "stoppedBy": list(decision.stopped_by),
@@ -134,7 +149,7 @@ def _stratum(row: Compared) -> dict[str, Any]:
 def told(decision: Decision) -> str:
     """A decision in words: the verdict and its reasons first, then the strata, critical ones on top."""
     how = f"{shown(decision.candidate)} against {shown(decision.baseline)}, {decision.policy}, "
-    how += f"epsilon {decision.epsilon:g}"
+    how += f"epsilon {decision.epsilon:g}" + (f", {gate_rules.UNPROTECTED}" if decision.allow_no_critical else "")
     if decision.passes:
         lines = [f"GATE PASS: {how}: no critical stratum stands against it"]
     else:
@@ -160,7 +175,13 @@ def _table(rows: Sequence[Compared]) -> list[str]:
 
 
 def run(
-    baseline: Path, candidate: Path, *, policy: Policy = "strict", epsilon: float = EPSILON, json_to: Path | None = None
+    baseline: Path,
+    candidate: Path,
+    *,
+    policy: Policy = "strict",
+    epsilon: float = EPSILON,
+    json_to: Path | None = None,
+    allow_no_critical: bool = False,
 ) -> int:
     """The command: 0 when the candidate may be released, 1 with reasons when not.
 
@@ -171,8 +192,8 @@ def run(
     if json_to:
         outputs.checked(json_to, read=[baseline, candidate])
     reports = [report_form.parse(strict_json.read(path), where=str(path)) for path in (baseline, candidate)]
-    decision = decide(*reports, policy=policy, epsilon=epsilon)
-    print(told(decision))
+    decision = decide(*reports, policy=policy, epsilon=epsilon, allow_no_critical=allow_no_critical)
+    printed.say(told(decision))
     if json_to:
         redact.write(json_to, strict_json.dump(to_json(decision)))
     return 0 if decision.passes else 1
@@ -198,6 +219,8 @@ def holdout_report(
     manifest_path: Path | None = None,
     run: str | None = None,
     traces_to: Path | None = None,
+    ask_judge: Callable[..., dict[str, Any]] | None = None,
+    note: Callable[[str], object] = lambda text: None,
 ) -> Report:
     """A system's report on the holdout; the system sees the documents, its author the report.
 
@@ -211,7 +234,7 @@ def holdout_report(
 
     options: dict[str, Any] = {"manifest_path": manifest_path} if manifest_path else {}
     options |= {"run": run} if run else {}
-    options["traces_to"] = traces_to
+    options |= {"traces_to": traces_to, "ask_judge": ask_judge, "note": note}
     documents = open_holdout_for(system, generated=generated, pooled=pooled or system == "runner")
     made, _ = evaluate.report_for(system, documents, split="holdout", inject_regression=inject_regression, **options)
     return made

@@ -10,12 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from lib.evals.power import ALPHA, MOST_LABELS, POWER
-from lib.evals.report_faults import missing_versions, overall_faults, repeated, strata_faults
+from lib.evals.report_faults import (
+    beside_faults,
+    missing_versions,
+    overall_faults,
+    reason_faults,
+    repeated,
+    strata_faults,
+)
 from lib.evals.report_rows import Report, ReportDocument, few, share, shown, stratum_keys
 from lib.evals.strata import Compared, Policy
 
 Refusal = Callable[[Report, Report], Iterator[str]]
 Block = Callable[[Sequence[Compared], float, Policy], Iterator[str]]
+UNPROTECTED = "--allow-no-critical"  # the one rule that its caller may put aside, by name
 GRADING = ("policyVersion", "graderVersion")  # what decides whether a task succeeded
 
 
@@ -51,6 +59,27 @@ def overall_holds(baseline: Report, candidate: Report) -> Iterator[str]:
     """As `strata_hold`, for the mean."""
     for who, report in _both(baseline, candidate):
         yield from (f"{who}: {fault}" for fault in overall_faults(report))
+
+
+def reasons_agree(baseline: Report, candidate: Report) -> Iterator[str]:
+    """A success with the reason of a failure was edited by hand, or graded by nobody."""
+    for who, report in _both(baseline, candidate):
+        yield from (f"{who}: {fault}" for fault in reason_faults(report))
+
+
+def beside_holds(baseline: Report, candidate: Report) -> Iterator[str]:
+    """A report that contradicts itself in what stands beside the result is not one to trust in the result."""
+    for who, report in _both(baseline, candidate):
+        yield from (f"{who}: {fault}" for fault in beside_faults(report))
+
+
+def some_critical(baseline: Report, candidate: Report) -> Iterator[str]:
+    """The gate protects critical strata: without one it would let everything through."""
+    if not any(row.critical for report in (baseline, candidate) for row in report.documents):
+        yield (
+            f"no stratum is critical in either report, so that nothing is protected; say which are, or {UNPROTECTED} "
+            "when that is meant"
+        )
 
 
 def same_dataset(baseline: Report, candidate: Report) -> Iterator[str]:
@@ -134,6 +163,9 @@ REFUSALS: Mapping[str, Refusal] = {
     "no_document_twice": no_document_twice,
     "strata_hold": strata_hold,
     "overall_holds": overall_holds,
+    "reasons_agree": reasons_agree,
+    "beside_holds": beside_holds,
+    "some_critical": some_critical,
     "same_dataset": same_dataset,
     "same_grading": same_grading,
     "same_documents": same_documents,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from random import Random
 from typing import Literal, get_args
 
@@ -50,6 +50,11 @@ def documents(
     if split == "holdout" and not isinstance(key, HoldoutKey):
         raise HoldoutClosed("generated documents of the holdout are made for the release gate only")
     return [_document(split, number, seed) for number in numbers]
+
+
+def marks(split: Split, numbers: Iterable[int], mark: Callable[[str], str]) -> frozenset[str]:
+    """A hash of each generated text, for knowing it again; no key is needed, since it tells nothing else."""
+    return frozenset(mark(_document(split, number, SEED).source_text) for number in numbers)
 
 
 def side(text: str) -> Split:

@@ -1,13 +1,16 @@
 """From a failed span to a counter-example that stays: document, expected, produced, a new dev case, the gate.
 
 A span names a document and holds nothing of it. The way back: find the document in the dataset (its
-SHA-256 must be the span's), let the system extract it once more, compare field by field, add a case to
-the dev split, and ask the gate about the holdout as it was. Personal values are shown as hashes only.
+SHA-256 must be the span's), let the system extract it once more, grade that by the deterministic graders,
+compare field by field, add a case to the dev split, and ask the gate about the holdout as it was. A span
+is a claim: what it says is believed only where the system has been changed since, and of a document of
+the holdout not even then, so that nothing of it can be had by writing a span. Personal values are shown
+as hashes only.
 
-The case is never of the holdout. A document of dev is added as it is, under its incident's id. For one
-of the holdout a generated document of dev with the same tenant, type, complexity and the same kind of trap
-takes its place: its own text in dev would let rules be tuned on what later approves them. Running
-twice adds one case. After the reference, "Revisão de incidente" (shared/reference/evals-and-gate).
+The case is never of the holdout (`lib/evals/cases.py`). A document of dev is added as it is, under its
+incident's id. For one of the holdout a generated document of dev with the same tenant, type, complexity
+and the same kind of trap takes its place: its own text in dev would let rules be tuned on what later
+approves them. After the reference, "Revisão de incidente" (shared/reference/evals-and-gate).
 """
 
 from __future__ import annotations
@@ -15,29 +18,23 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lib.evals import dataset, evaluate, gate, generate, graders, redact, spans, stub_runner, traces
+from lib import printed
+from lib.evals import cases, dataset, evaluate, gate, generate, graders, manifest, redact, spans, stub_runner, traces
+from lib.evals.cases import IncidentError, add
 from lib.evals.rows import EvalDocument, Extraction, Grade
 from lib.evals.spans import Span
 from lib.history import file_sha256
 
-PREFIX = "inc-"
-SEARCHED = 20_000  # generated documents of dev that are looked through for one like a holdout's
-GENERATED = re.compile(rf"{generate.PREFIX}(dev|holdout)-(\d{{6,9}})")
 # Why a field is wrong, in the words of the review; by its outcome.
 CAUSES = {
     "should_have_abstained": "gave a value where the document has none",
     "abstained": "gave no value where the document has one",
     "wrong": "gave another value",
 }
-
-
-class IncidentError(ValueError):
-    """An incident that cannot be followed; the message says at which step and what is allowed."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +48,10 @@ class Compared:
 
 
 class Reviewed(NamedTuple):
-    """A span's document, what its system makes of it today, and the case that keeps it."""
+    """A span's document, what its system makes of it today, and the case that keeps it.
+
+    `reason` is the graders' word, or the span's where the system gives something else today (not `same`).
+    """
 
     document: EvalDocument
     extraction: Extraction
@@ -59,6 +59,8 @@ class Reviewed(NamedTuple):
     fields: tuple[Compared, ...]
     case: EvalDocument
     same: bool
+    held: bool
+    reason: str
 
 
 def document_of(span: Span) -> EvalDocument:
@@ -77,12 +79,12 @@ def document_of(span: Span) -> EvalDocument:
 
 
 def _candidates(id_: str) -> Iterator[EvalDocument]:
-    made = GENERATED.fullmatch(id_)
+    made = cases.GENERATED.fullmatch(id_)
     if made and made[1] == "dev":
         yield from generate.documents("dev", [int(made[2])])
     elif made:
-        if int(made[2]) >= SEARCHED:
-            raise IncidentError(f"document {id_!r}: generated documents are looked up under {SEARCHED}")
+        if int(made[2]) >= cases.SEARCHED:
+            raise IncidentError(f"document {id_!r}: generated documents are looked up under {cases.SEARCHED}")
         yield from gate.open_holdout_for("an incident", generated=int(made[2]) + 1)
     else:
         yield from dataset.load()
@@ -90,19 +92,61 @@ def _candidates(id_: str) -> Iterator[EvalDocument]:
 
 
 def review(span: Span) -> Reviewed:
-    """The document of a span, extracted again and compared, and the case for dev.
+    """The document of a span, extracted and graded again and compared, and the case for dev.
 
     `same` is whether the system gives today what the span says; after a correction it does not.
 
     Raises:
-        IncidentError: see `document_of`.
+        IncidentError: see `document_of`; or the span claims what its system and the graders do not say.
     """
     document = document_of(span)
-    extraction = _system(span).extract(document)
+    of, held = _system(span), cases.held(document)
+    extraction = of.extract(document)
     grade = graders.grade(extraction, document)
-    fields = compare(document, extraction, grade)
     same = traces.fingerprint(extraction, document) == span.extraction
-    return Reviewed(document, extraction, grade, fields, case_for(document, span), same)
+    if fault := _unfounded(span, document, grade, same=same, held=held, unchanged=span.code == _code(of, document)):
+        raise IncidentError(f"span {span.id} of document {document.id}: {fault}")
+    outcomes = [(field.field, field.outcome) for field in grade.fields] if same else span.outcomes
+    reason = grade.reason if same else span.reason
+    failed = [name for name, how in outcomes if how in CAUSES]
+    case = cases.case_for(document, run=span.run, reason=reason, failed=failed)
+    return Reviewed(document, extraction, grade, compare(document, extraction, grade), case, same, held, reason)
+
+
+def _unfounded(
+    span: Span, document: EvalDocument, grade: Grade, *, same: bool, held: bool, unchanged: bool
+) -> str | None:
+    """Why a span's claim is not followed, or None; nothing of the document's labels is told."""
+    if same and grade.task_success:
+        return "what it says was extracted is right, as the graders find; there is nothing to review"
+    if not same and unchanged:
+        return (
+            f"{span.system} extracts something else, with the very code that the span names ({span.code}); a span is "
+            "followed as its run wrote it"
+        )
+    if not same and held:
+        return (
+            f"{span.system} was changed since (codeVersion is no longer {span.code}), and what is said of the holdout "
+            "is not believed unseen; follow it with the code of its run"
+        )
+    if not same and (odd := sorted(name for name, how in span.outcomes if not _possible(name, how, document))):
+        return f"no such outcome of {', '.join(odd)} in this document"
+    return None
+
+
+def _possible(name: str, outcome: str, document: EvalDocument) -> bool:
+    """Whether the label of a field allows an outcome."""
+    if name not in document.expected_fields or outcome not in evaluate.OUTCOMES:
+        return False
+    absent = document.expected_fields[name] is None
+    return outcome == "wrong" or absent is (outcome in ("should_have_abstained", "correct_abstention"))
+
+
+def _code(of: evaluate.System, document: EvalDocument) -> str:
+    """The code version of a system today, as its reports and spans name it."""
+    return manifest.complete(
+        manifest.load(), split="dev", documents=[document], code=of.code, identifier=of.identifier, prompted=of.prompted
+    )["codeVersion"]
 
 
 def _system(span: Span) -> evaluate.System:
@@ -122,59 +166,6 @@ def compare(document: EvalDocument, extraction: Extraction, grade: Grade) -> tup
         Compared(field=name, expected=value, produced=produced.get(name), outcome=outcomes.get(name, "not graded"))
         for name, value in expected.items()
     )
-
-
-def case_for(document: EvalDocument, span: Span) -> EvalDocument:
-    """The new dev case: the document under the incident's id, or one like it when it is of the holdout."""
-    id_ = PREFIX + hashlib.sha256(f"{span.run}\x1f{document.id}\x1f{span.reason}".encode()).hexdigest()[:12]
-    if not _held(document):
-        return dataclasses.replace(document, id=id_)
-    failed = [name for name, outcome in span.outcomes if outcome in CAUSES and name in document.expected_fields]
-    stratum = (document.tenant_id, document.doc_type, document.complexity)
-    if stratum in generate.STRATA:
-        for number in range(generate.STRATA.index(stratum), SEARCHED, len(generate.STRATA)):
-            (other,) = generate.documents("dev", [number])
-            if all((other.expected_fields[n] is None) == (document.expected_fields[n] is None) for n in failed):
-                return dataclasses.replace(other, id=id_)
-    raise IncidentError(
-        f"document {document.id} is of the holdout and nothing like it can be generated for dev "
-        f"({'|'.join(stratum)}, failed: {', '.join(failed) or 'no field'}); write a case by hand"
-    )
-
-
-def _held(document: EvalDocument) -> bool:
-    if made := GENERATED.fullmatch(document.id):
-        return made[1] == "holdout"
-    return document.id not in {each.id for each in dataset.load()}
-
-
-def add(case: EvalDocument, *, note: str, path: Path | None = None) -> bool:
-    """Append a case to the dev file; whether it was added, False when its id is there already.
-
-    Raises:
-        IncidentError: the file is not the dev split's, or the case is no incident's; nothing is written.
-    """
-    dev, held = dataset.FOLDER / "dataset-dev.jsonl", dataset.FOLDER / "dataset-holdout.jsonl"
-    path = path or dev
-    if path.resolve() == held.resolve() or (path.exists() and held.exists() and path.samefile(held)):
-        raise IncidentError(f"{path}: a case that somebody has seen never goes into the holdout")
-    if path.name != dev.name:
-        raise IncidentError(f"{path}: a case goes into a file named {dev.name}")
-    if not case.id.startswith(PREFIX):
-        raise IncidentError(f"case {case.id!r}: the id of an incident's case begins with {PREFIX!r}")
-    if case.id in {each.id for each in dataset.load(path=path)}:
-        return False
-    kept = redact.safe_text(note, redact.secrets(case))
-    line = json.dumps(json.loads(dataset.dump(case)) | {"note": kept}, ensure_ascii=False, separators=(",", ":"))
-    before = path.read_bytes()
-    scratch = path.with_suffix(".jsonl.part")
-    scratch.write_bytes(before + b"\n" * (not before.endswith(b"\n")) + line.encode() + b"\n")
-    try:
-        dataset.load(path=scratch)  # a file that cannot be read must not take the place of one that can
-        scratch.replace(path)
-    finally:
-        scratch.unlink(missing_ok=True)
-    return True
 
 
 def rerun(span: Span) -> gate.Decision:
@@ -198,20 +189,23 @@ def rerun(span: Span) -> gate.Decision:
 
 
 def told(span: Span, reviewed: Reviewed) -> str:
-    """The review in words; every value that it shows is redacted."""
+    """The review in words; every value is redacted, and of the holdout only the fields that failed are shown."""
     document, grade = reviewed.document, reviewed.grade
     lines = [
         f"span {span.id}: run {span.run}, system {span.system}",
         f"document {document.id}: {document.tenant_id}|{document.doc_type}|{document.complexity}"
         + (" (critical)" if document.critical else ""),
-        f"reason {span.reason}",
+        f"reason {reviewed.reason}" + (f"; the span said {span.reason}" if reviewed.reason != span.reason else ""),
     ]
     if not reviewed.same:
         lines.append(f"{span.system} extracts something else today than in this run (now: {grade.reason}):")
-    for row in reviewed.fields:
+    shown = [row for row in reviewed.fields if row.outcome in CAUSES or not reviewed.held]
+    for row in shown:
         cause = CAUSES.get(row.outcome)
         mark = f"  <- {span.system} {cause}" if cause else ""
         lines.append(f"  {row.field}: expected {_value(row.expected)}, produced {_value(row.produced)}{mark}")
+    if hidden := len(reviewed.fields) - len(shown):
+        lines.append(f"  {hidden} more fields did not fail and are not shown, since the document is of the holdout")
     return redact.safe_text("\n".join(lines), traces.known(document, reviewed.extraction))
 
 
@@ -223,19 +217,17 @@ def run(path: Path, *, span: str | None = None, document: str | None = None, dry
     """The command: 0 when the gate passes, 1 when it fails (or, with `dry_run`, was not asked)."""
     chosen = spans.choose(spans.read(path), span=span, document=document)
     reviewed = review(chosen)
-    print(told(chosen, reviewed))
+    printed.say(told(chosen, reviewed))
     case = reviewed.case
-    source = (
-        "a generated one like it, since it is of the holdout" if _held(reviewed.document) else "the document itself"
-    )
+    source = "a generated one like it, since it is of the holdout" if reviewed.held else "the document itself"
     if dry_run:
-        print(f"dev case {case.id} would be added ({source}); nothing was written, the gate was not asked")
+        printed.say(f"dev case {case.id} would be added ({source}); nothing was written, the gate was not asked")
         return 0
-    note = f"incident: {chosen.document} in run {chosen.run} by {chosen.system}, {chosen.reason}"
-    added = add(case, note=note)
-    print(f"dev case {case.id} " + (f"added ({source})" if added else "is there already"))
+    note = f"incident: {chosen.document} in run {chosen.run} by {chosen.system}, {reviewed.reason}"
+    kept = add(case, note=note)
+    printed.say("dev case", kept.id, f"added ({source})" if kept.added else "is there already, with the same text")
     held = dataset.FOLDER / "dataset-holdout.jsonl"
-    print(f"the holdout is as it was: sha256 {file_sha256(held)}")
+    printed.say(f"the holdout is as it was: sha256 {file_sha256(held)}")
     decision = rerun(chosen)
-    print(gate.told(decision))
+    printed.say(gate.told(decision))
     return 0 if decision.passes else 1

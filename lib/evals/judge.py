@@ -159,6 +159,12 @@ def _ask(case: Case, model: models.Model, call: str, run: str, attempt: int) -> 
     return dataclasses.replace(row, **Tokens.of(reply)._asdict(), text=said, class_="text")
 
 
+def lacking(cases: Sequence[Case], path: Path, *, model: config.Model) -> list[Case]:
+    """The cases that a ledger has no verdict of; all of them where there is no ledger."""
+    done = {row.call for row in ledger.read(path) if row.done} if path.exists() else set()
+    return [case for case in cases if key(case, model.model) not in done]
+
+
 def replay(cases: Sequence[Case], path: Path, *, model: config.Model) -> list[Judged]:
     """The recorded verdicts, with the list price of each call.
 
@@ -166,9 +172,9 @@ def replay(cases: Sequence[Case], path: Path, *, model: config.Model) -> list[Ju
         LookupError: a case that was not recorded.
         LedgerError, FileNotFoundError: no ledger that can be read.
     """
+    if without := lacking(cases, path, model=model):
+        raise LookupError(f"{path}: {len(without)} cases were not judged by {model.model}, first {without[0].document}")
     rows = {row.call: row for row in ledger.read(path) if row.done}
-    if lacking := [case.document for case in cases if key(case, model.model) not in rows]:
-        raise LookupError(f"{path}: {len(lacking)} cases were not judged by {model.model}, first {lacking[0]}")
     found, listed = [], prices.load()
     for case in cases:
         row = rows[key(case, model.model)]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lib import history, paths
-from lib.evals import dataset, prompt
+from lib.evals import dataset, inputs, prompt
 from lib.evals.fields import SCHEMAS
 from lib.evals.rows import EvalDocument, Split
 from lib.schema import sha256
@@ -35,7 +35,7 @@ def load(path: Path = PATH) -> dict[str, str]:
         ManifestError: not a JSON object, a key that is no version, a version that is missing or blank.
     """
     try:
-        data = json.loads(path.read_bytes(), object_pairs_hook=lambda pairs: _once(pairs, path))
+        data = json.loads(inputs.content(path), object_pairs_hook=lambda pairs: _once(pairs, path))
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as fault:
         raise ManifestError(f"{path}: not JSON: {fault}") from None
     return check(data, where=str(path))

@@ -1,7 +1,7 @@
 """A recorded run of the runner: `data/evals/runs/<run>/`, the ledger and the head that says who answered.
 
-`record` makes it, resumes it and is the only part of the evals that opens a model; `recorded` opens it
-for a replay.
+`record_run` makes it and resumes it; it and the judge (`lib/evals/command.py`) are all of the evals that opens a
+model. `recorded` opens a run for a replay.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lib import config, models, record
-from lib.evals import runner
+from lib.evals import inputs, runner
 from lib.evals.rows import EvalDocument
 
 
@@ -103,10 +103,12 @@ def _head(path: Path) -> dict[str, Any]:
     if not path.exists():
         raise FileNotFoundError(f"{path}: no such run; `python -m lib evals --system runner --record` makes it")
     try:
-        data = json.loads(path.read_bytes())
+        data = json.loads(inputs.content(path))
         texts = [data[name] for name in ("provider", "model", "price_as", "started_at")]
         if not (isinstance(data["details"], dict) and all(isinstance(text, str) for text in texts)):
             raise TypeError
+    except inputs.InputError:
+        raise
     except (ValueError, KeyError, TypeError):
         raise ValueError(f"{path}: not the head of a recorded run") from None
     return data

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from lib.evals.report_rows import Report, ReportDocument, ReportError, Stratum, shown
+from lib.evals.report_rows import MOST_USD, Report, ReportDocument, ReportError, Stratum, shown
 
 REQUIRED = ("system", "datasetSplit", "manifest", "documents", "strata", "overall")
 DOCUMENT = ("id", "critical", "taskSuccess", "reason")  # every other key of a document is one of its stratum
@@ -162,8 +162,8 @@ def _judge(value: Any, where: str) -> None:
 
 
 def _amount(value: Any, where: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
-        raise _wrong(where, value, "a number from 0 on")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_USD:
+        raise _wrong(where, value, f"a number from 0 on and up to {MOST_USD:g}")
     return float(value)
 
 

@@ -11,11 +11,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from lib import printed
+
 SPLITS = ("dev", "holdout")
 MANIFEST_FIELDS = (
     "datasetVersion", "codeVersion", "promptVersion", "modelIdentifier", "toolSchemaVersion", "policyVersion",
     "graderVersion",
 )  # fmt: skip
+MOST_USD = 1e9  # a larger cost is a mistake, and sums of such numbers are none
 Keys = tuple[tuple[str, str | bool], ...]
 # The order in which a stratum's keys are named: the reference's, a study's; others follow by name.
 ORDER = {"tenantId": 0, "docType": 1, "complexity": 2, "block": 0, "stratum": 1, "origin": 2, "language": 3}
@@ -97,8 +100,8 @@ def name(keys: Keys) -> str:
 
 
 def shown(text: str) -> str:
-    """A text from a file as a terminal may print it: short, and without control characters."""
-    safe = text if text.isprintable() else ascii(text)
+    """A text from a file as a message may hold it: short, on one line, and without control characters."""
+    safe = printed.line(text)
     return safe if len(safe) <= 100 else safe[:97] + "..."
 
 

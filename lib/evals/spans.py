@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lib.evals import strict_json, traces
+from lib.evals import inputs, strict_json, traces
 
 NAMES = {
     "run": "run.id", "system": "system", "document": "document.id", "sha256": "document.sha256",
     "reason": "grade.reason", "extraction": "extraction.sha256", "model": "manifest.modelIdentifier",
+    "code": "manifest.codeVersion",
 }  # fmt: skip
 
 
@@ -32,6 +33,7 @@ class Span(NamedTuple):
     reason: str
     extraction: str
     model: str
+    code: str
     outcomes: tuple[tuple[str, str], ...]  # of the fields, by name
 
     @property
@@ -43,17 +45,13 @@ def read(path: Path) -> list[Span]:
     """The spans of a file that `lib/evals/traces.py` wrote.
 
     Raises:
-        OSError: no such file.
+        OSError, InputError: no such file, or none that is read.
         TraceError: an empty file, or a line that is no such span.
         JsonError: a line that is no JSON.
     """
-    data = path.read_bytes()
-    if len(data) > strict_json.MOST_BYTES:
-        raise TraceError(f"{path}: {len(data)} bytes; a trace has at most {strict_json.MOST_BYTES}")
-    lines = data.removesuffix(b"\n").split(b"\n") if data.strip() else []
     found = [
         _span(strict_json.loads(line, where=f"{path}:{number}"), f"{path}:{number}")
-        for number, line in enumerate(lines, start=1)
+        for number, line in enumerate(inputs.lines(path), start=1)
     ]
     if not found:
         raise TraceError(f"{path}: no spans")

@@ -13,7 +13,8 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, NoReturn
 
-MOST_BYTES = 64 * 2**20  # a report of a million documents is smaller
+from lib.evals import inputs
+
 MOST_DIGITS = 18  # of a whole number: beyond, it is no count, and a float cannot hold it
 DEEPEST = 20  # levels of objects and lists; a report has 4, its judge a few more
 
@@ -27,13 +28,10 @@ def read(path: str | Path) -> Any:
 
     Raises:
         OSError: no such file, or one that cannot be read.
-        JsonError: see `loads`; or a file larger than MOST_BYTES.
+        InputError: no regular file, or one that is too large (`lib/evals/inputs.py`).
+        JsonError: see `loads`.
     """
-    with Path(path).open("rb") as file:
-        data = file.read(MOST_BYTES + 1)  # never more: the file may be a device
-    if len(data) > MOST_BYTES:
-        raise JsonError(f"{path}: more than {MOST_BYTES} bytes, the most that is read")
-    return loads(data, where=str(path))
+    return loads(inputs.content(path), where=str(path))
 
 
 def loads(data: bytes, *, where: str) -> Any:

@@ -4,6 +4,7 @@ A document is a test question, its task succeeds when the vote is right, and its
 block x stratum x origin x language; origin is where the question's evidence stands. Critical is the
 conflict block: there an old decision stands beside the one in force, and whoever is wrong acts on the
 old one. Questions of the test split were not used to choose anything, so the report is of the holdout.
+What no seal covers and what contradicts the study is said, and stands in the report's codeVersion.
 Reads the study, the ledger, `run.json` and the lake's selection; no model, no lake, no network.
 """
 
@@ -14,7 +15,7 @@ from math import fsum
 from pathlib import Path
 from typing import Any
 
-from lib import cells, config, lakefile, prices, questions, results, scores, seal, selection, vote
+from lib import cells, config, lakefile, origin, prices, printed, questions, results, scores, seal, selection, vote
 from lib.config import Study
 from lib.evals import outputs, report, strict_json
 from lib.evals.report_rows import Report, ReportDocument, ReportError, shown
@@ -42,7 +43,7 @@ def build(study: Study, *, arm: str, language: Language | None = None, runs: str
         LedgerError, LakeError: a file that cannot be used.
     """
     language = language or study.language
-    runs = runs or f"main-{language}"
+    runs = _named(runs, language)
     if arm not in study.arms:
         raise ReportError(f"{study.study} has no arm {shown(arm)!r}; arms: {', '.join(study.arms)}")
     ledgers = results.ledgers(study, runs=runs)
@@ -54,11 +55,12 @@ def build(study: Study, *, arm: str, language: Language | None = None, runs: str
     head = _head(ledgers[0].parent / "run.json", language)
     score, calls = _score(study, arm, results.read(ledgers))
     test = [decision.question for decision in score.decisions]
+    doubted = "".join(f", {word}" for word, _ in doubts(study, arm=arm, runs=runs))
     stub = any(call.provider == "stub" for call in calls)
     return report.build(
         system=f"{study.study} {arm}{' STUB' if stub else ''}",
         split="holdout",
-        manifest=_manifest(study, arm, language, head, test, calls),
+        manifest=_manifest(study, arm, language, head, test, calls, doubted),
         documents=documents(score.decisions, origins=_origins(study, test), language=language),
         extra={
             "available": {"rate": 1.0, "n": len(test)},  # a missing call would have been refused
@@ -69,6 +71,31 @@ def build(study: Study, *, arm: str, language: Language | None = None, runs: str
             "stub": stub,
         },
     )
+
+
+def doubts(study: Study, *, arm: str, runs: str) -> list[tuple[str, str]]:
+    """Why an arm's rows may not be what was answered: a word for the report, and the case in words.
+
+    A row that was changed by hand shows by its seal, or where it contradicts the study or itself.
+    """
+    recorded = results.read(results.ledgers(study, runs=runs))
+    rows = [row for row in recorded.rows if row.call.arm == arm]
+    found = origin.doubts(rows, recorded.heads, study, questions.load(study), run=runs)
+    said = []
+    if not (study.path("runs", runs) / seal.SEALED).is_file():
+        why = f"runs/{runs} is not sealed (python -m lib seal): nothing shows whether a row of it was changed"
+        said.append(("not sealed", why))
+    if found:
+        said.append(("rows in doubt", "; ".join(found)))
+    return said
+
+
+def _named(runs: str | None, language: Language) -> str:
+    if runs is None:
+        return f"main-{language}"
+    if not runs or runs.startswith(".") or Path(runs).name != runs:
+        raise ReportError(f"run {shown(runs)!r}; allowed is the name of a folder under runs/, such as main-{language}")
+    return runs
 
 
 def documents(decisions: Sequence[Scored], *, origins: Mapping[str, str], language: Language) -> list[ReportDocument]:
@@ -96,8 +123,12 @@ def run(study: str | Path, *, arm: str, language: Language | None, runs: str | N
     outputs.checked(out, recorded=[loaded.folder])
     made = build(loaded, arm=arm, language=language, runs=runs)
     report.write(out, made)
+    for _, what in doubts(loaded, arm=arm, runs=_named(runs, language or loaded.language)):
+        printed.say(f"note: {what}", error=True)
     critical = [row for row in made.strata if row.critical]
-    print(
+    if not critical:
+        printed.say("note: no stratum is critical (block conflict is); the gate refuses such a report", error=True)
+    printed.say(
         f"wrote {out}: {shown(made.system)}, {made.n} questions, task success {made.task_success:.4f}, "
         f"{len(made.strata)} strata, {len(critical)} of them critical"
     )
@@ -152,8 +183,9 @@ def _origins(study: Study, test: Sequence[Question]) -> dict[str, str]:
 
 
 def _manifest(
-    study: Study, arm: str, language: Language, head: Mapping[str, Any], test: Sequence[Question], calls: Sequence[Call]
-) -> dict[str, str]:
+    study: Study, arm: str, language: Language, head: Mapping[str, Any], test: Sequence[Question],
+    calls: Sequence[Call], doubted: str,
+) -> dict[str, str]:  # fmt: skip
     asked = f"{study.seed} {file_sha256(study.path('questions.jsonl'))}"  # the seed letters the options
     prompts = sorted(f"{call.question} {call.sample} {call.prompt_sha256}" for call in calls)
     sessions = [head, *head.get("resumed", [])]
@@ -161,7 +193,7 @@ def _manifest(
     sampling = study.sampling
     return {
         "datasetVersion": f"{study.study} {study.population} {language} {len(test)} sha256:{_short(sha256(asked))}",
-        "codeVersion": f"commit {'+'.join(commits)}, freeze {_short(head.get('frozen_sha256') or NONE)}",
+        "codeVersion": f"commit {'+'.join(commits)}, freeze {_short(head.get('frozen_sha256') or NONE)}{doubted}",
         "promptVersion": f"{arm} sha256:{_short(sha256(chr(10).join(prompts)))}",
         "modelIdentifier": _model(study.arms[arm].model, sessions, calls),
         "toolSchemaVersion": f"no tools; a letter of A to D, {sampling.samples} samples, order {sampling.option_order}",

@@ -16,6 +16,9 @@ def add(verbs: Any) -> None:
     gate.add_argument("--candidate", required=True, type=Path, metavar="FILE", help="what would replace it")
     gate.add_argument("--policy", choices=["strict", "significant"], default="strict", help="default: strict")
     gate.add_argument("--epsilon", type=_epsilon, default=0.05, help="largest drop let through (default: 0.05)")
+    gate.add_argument(
+        "--allow-no-critical", action="store_true", help="compare reports without a critical stratum: protects nothing"
+    )
     gate.add_argument("--json", type=Path, metavar="FILE", help="write decision and strata as JSON")
     check = verbs.add_parser("check-report", help="the six points to check before a number is trusted")
     check.set_defaults(verb=_check_report)
@@ -47,6 +50,10 @@ def _add_evals(verbs: Any) -> None:
     evals.add_argument("--run", metavar="NAME", help="the runner's recorded run (default: runner-1.5b)")
     evals.add_argument("--record", action="store_true", help="ask the runner's local model what the run lacks; resumes")
     evals.add_argument("--model", metavar="NAME", help="the local model to record (default: the 1.5B)")
+    evals.add_argument(
+        "--judge", metavar="MODEL", help="ask this local model about names that differ in form only; changes no grade"
+    )
+    evals.add_argument("--judge-labels", metavar="FILE", type=Path, help="its verdicts beside a person's: calibration")
     evals.add_argument("--limit", type=_number, metavar="N", help="record only the first N documents")
 
 
@@ -77,7 +84,8 @@ def _gate(arguments: argparse.Namespace) -> int:
     from lib.evals import gate
 
     given = {"policy": arguments.policy, "epsilon": arguments.epsilon, "json_to": arguments.json}
-    return gate.run(arguments.baseline, arguments.candidate, **given)
+    allowed = arguments.allow_no_critical
+    return gate.run(arguments.baseline, arguments.candidate, **given, allow_no_critical=allowed)
 
 
 def _check_report(arguments: argparse.Namespace) -> int:
