@@ -58,11 +58,11 @@ def test_what_was_appended_is_read_back_in_order_and_resumed(path):
     with Ledger(path) as first:
         for row in rows:
             first.append(row)
-        assert first.calls == rows
+        assert list(first.calls) == rows
     assert path.read_bytes() == b"".join(map(line, rows))
     assert ledger.read(path) == rows
     with Ledger(path) as again:
-        assert again.calls == rows
+        assert list(again.calls) == rows
         assert again.done == {row.call: row for row in (made(1), made(2), made(3))}
     assert path.read_bytes() == b"".join(map(line, rows))
 
