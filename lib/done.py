@@ -12,6 +12,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from lib import jsonl
 from lib.schema import Call
@@ -74,7 +75,7 @@ class Done(Mapping[str, Call]):
     def __len__(self) -> int:
         return int(self._ask("SELECT count(start) FROM calls")[0][0])
 
-    def _ask(self, statement: str, *values: object) -> list[tuple[object, ...]]:
+    def _ask(self, statement: str, *values: object) -> list[Any]:
         try:
             with self._using:
                 return self._table.execute(statement, values).fetchall()

@@ -44,7 +44,7 @@ def dump(row: Any) -> str:
 
 def _shallow(row: Any) -> dict[str, Any]:
     """The fields of a row, or of a row inside it; `to_json` copies all values, which a line does not need."""
-    return {key: getattr(row, field) for key, field in _keys(type(row))}
+    return {key: getattr(row, field) for key, field in _keys(type(row))}  # type: ignore[arg-type]  # a class is hashable
 
 
 @functools.cache

@@ -159,7 +159,7 @@ class Flight:
 
     def _write(self, rows: list[Call]) -> list[Call]:
         """Write rows that are not there yet: an interruption may come between writing and clearing."""
-        self.ledger.append(*(row for row in rows if not (row.done and row.call in self.ledger.done)))
+        self.ledger.append(*[row for row in rows if not (row.done and row.call in self.ledger.done)])
         for row in rows:
             self._flying.discard(row.call)
             lake = "lake" in self.material.study.arms[row.arm].contexts
