@@ -90,7 +90,7 @@ class Work(NamedTuple):
             return
         self._afford([cell for cell, _ in missing])
         by_call = {call: cell for cell, call in missing}
-        prompts = [(call, prompt) for cell, call in missing if (prompt := prompt_of(cell, self.material))]
+        prompts = ((call, prompt) for cell, call in missing if (prompt := prompt_of(cell, self.material)))
         for portion in split(prompts):
             calls = tuple(
                 Asked(call, by_call[call].arm, by_call[call].question.id, by_call[call].sample, prompt_sha256(prompt))

@@ -110,7 +110,8 @@ class Ledger:
 
         Raises:
             LedgerError: the ledger is closed, or holds an accepted reply for such a call already.
-            OSError: they could not be written (a full disk); the file is as it was before.
+            OSError: they could not be written (a full disk), and the file is as it was before; or they are
+                written, and no temporary file has room for what is done: nothing more can be asked.
         """
         if not calls:
             return

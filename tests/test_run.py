@@ -234,6 +234,16 @@ def test_answers_are_carried_over_a_resumption_too(path):
     assert len(opened["small"].asked) == 5
 
 
+def test_a_second_gated_arm_carries_the_answer_itself_and_not_its_repeat(path):
+    arms_ = {"A6": fakes.ARMS["A6"], "A6b": fakes.ARMS["A6"], "A5": fakes.ARMS["A5"]}
+    material = dataclasses.replace(MATERIAL, study=dataclasses.replace(MATERIAL.study, arms=arms_))
+    opened = fakes.opened()
+    first = execute(path, run.plan(material, [F2], ["A5", "A6"]), opened, material=material)
+    second = execute(path, run.plan(material, [F2], ["A6b"]), opened, material=material)
+    assert [row.replay_of for row in second] == [row.call for row in first[:5]]
+    assert len(opened["small"].asked) == 5
+
+
 def test_the_gated_arm_by_itself_asks(path):
     opened = fakes.opened()
     rows = execute(path, cells_of("A6", asked=[F2]), opened)
