@@ -5,13 +5,15 @@ is a whole run: prompts, budget, calls noted before they are sent, letters, one 
 bare loop is the floor: threads that call `openai` and sync one line a call. Inspect AI runs the same
 prompts through its own OpenAI provider and log; it needs other versions of some packages than we
 pin, so it stands in an environment of its own. The sides take turns; each is timed by its
-fastest turn. Run: `python -m bench.bench_runner` (`make bench`); `--memory 100000` for memory instead.
+fastest turn. Run: `python -m bench.bench_runner` (`make bench`); `--memory` for the memory of
+100,000 calls instead.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -128,21 +130,36 @@ class Instant(Closing):
 
 
 def memory(calls: int) -> None:
-    """Resident memory at the start, the middle and the end of a run of so many calls."""
+    """Resident memory while a run goes on, in a process of its own each: new, resumed, and of arms with a gate."""
     (paths.BUILD).mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=paths.BUILD) as folder:
-        here = fire.material(Path(folder), "http://127.0.0.1:9", samples=calls // 4, concurrency=16)
-        cells, used, begun = fire.cells(here), [], time.perf_counter()
-        with Ledger(fire.ledger_of(here)) as ledger:
-            rows = run.execute(cells, here, ledger, {"small": Instant()}, run="r", not_run={}, budget=Budget())
-            for number, _ in enumerate(rows, start=1):
-                if number in (1000, len(cells) // 2, len(cells)):
-                    used.append((number, rss_mb()))
-        seconds = time.perf_counter() - begun
-    (first, start_mb), *_, (last, end_mb) = used
-    print(f"memory of a run of {len(cells):,} calls, no network, 16 in flight, {len(cells) / seconds:.0f} calls/s")
-    print("  " + ", ".join(f"after {number:,}: {mb:.1f} MB" for number, mb in used))
-    print(f"  {(end_mb - start_mb) * 2**20 / (last - first):.0f} bytes a call: where the rows of what is done stand")
+    new, resumed = calls // 4, calls // 4 + calls // 40
+    print("memory of a run, no network, 16 in flight; resumed: what is recorded is passed over, a tenth is asked")
+    with tempfile.TemporaryDirectory(dir=paths.BUILD) as plain, tempfile.TemporaryDirectory(dir=paths.BUILD) as gated:
+        for name, given in (
+            ("new", (plain, new, ("A0",))),
+            ("resumed", (plain, resumed, ("A0",))),
+            ("half the arms gated", (gated, calls // 8, ("A5", "A6"))),
+            ("the same, resumed", (gated, calls // 8 + calls // 80, ("A5", "A6"))),
+        ):
+            with multiprocessing.get_context("spawn").Pool(1) as process:
+                used, seconds = process.apply(_used, given)
+            (first, start_mb), *_, (last, end_mb) = [each for each in used if each[0] >= min(10_000, calls // 10)]
+            print(f"{name}, {last / seconds:.0f} cells/s: " + ", ".join(f"after {n:,}: {mb:.1f} MB" for n, mb in used))
+            print(f"  {(end_mb - start_mb) * 2**20 / (last - first):.1f} bytes a call from {first:,} on", flush=True)
+
+
+def _used(folder: str, samples: int, names: tuple[str, ...]) -> tuple[list[tuple[int, float]], float]:
+    """Numbers of cells, each with the MB in use after so many; and the seconds of the run."""
+    here = fire.material(Path(folder), "http://127.0.0.1:9", samples=samples, names=names, concurrency=16)
+    cells, used = fire.cells(here), []
+    told = {*(n for n in (1_000, 10_000, 50_000, 100_000) if n <= len(cells)), len(cells) // 10, len(cells)}
+    begun = time.perf_counter()
+    with Ledger(fire.ledger_of(here)) as ledger:
+        rows = run.execute(cells, here, ledger, {"small": Instant()}, run="r", not_run={}, budget=Budget())
+        for number, _ in enumerate(rows, start=1):
+            if number in told:
+                used.append((number, rss_mb()))
+    return used, time.perf_counter() - begun
 
 
 def rss_mb() -> float:
@@ -164,7 +181,9 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--scale", type=float, default=1.0, help="of the number of calls")
     parser.add_argument("--inspect", type=Path, default=INSPECT, help="a Python that has inspect-ai and openai")
-    parser.add_argument("--memory", type=int, metavar="CALLS", help="measure memory instead")
+    parser.add_argument(
+        "--memory", type=int, nargs="?", const=100_000, metavar="CALLS", help="measure memory instead (of 100000)"
+    )
     given = parser.parse_args()
     if given.memory:
         return memory(given.memory)

@@ -22,10 +22,9 @@ from lib.batch_journal import NAME, Journal
 from lib.batch_work import Say, Work
 from lib.ledger import Ledger
 from lib.models.message_batches import Batches
-from lib.plan import Cell, key, prompt_of
+from lib.plan import Cell, answered, key, prompt_of, twins
 from lib.prices import Tokens
-from lib.run import Twin
-from lib.schema import Prompt, prompt_sha256
+from lib.schema import Prompt
 
 
 class Outcome(NamedTuple):
@@ -85,9 +84,9 @@ def run(
             mine = [cell for cell in open_ if role(cell) == each]
             found, stray = Work(material, mine, ledger, journal, Batches(model), name, say, sleep).all()
             rows, strays = rows + found, strays + stray
-        twins = _repeats(open_, material, ledger)
-    if twins:
-        not_run |= fill(twins)
+        repeated = _repeats(open_, material, ledger)
+    if repeated:
+        not_run |= fill(repeated)
     return Outcome(rows, not_run, strays)
 
 
@@ -112,15 +111,11 @@ def counted(
 
 def _repeats(cells: Sequence[Cell], material: Material, ledger: Ledger) -> list[Cell]:
     """The gated cells that the ledger lacks and that have the prompt of an answer in it, which they then repeat."""
-    rows = [row for row in ledger.calls if row.done and row.replay_of is None]
-    answered = {Twin(row.prompt_sha256, row.model, row.sample) for row in rows}
     found = []
     for cell in cells:
-        arm = material.study.arms[cell.arm]
-        prompt = prompt_of(cell, material) if arm.gate else None
+        prompt = prompt_of(cell, material) if material.study.arms[cell.arm].gate else None
         if prompt and key(cell, prompt, material) not in ledger.done:
-            twin = Twin(prompt_sha256(prompt), material.study.models[arm.model].model, cell.sample)
-            found += [cell] * (twin in answered)
+            found += [cell] * (answered(twins(cell, prompt, material), ledger.done) is not None)
     return found
 
 

@@ -20,7 +20,7 @@ from lib.batch_journal import Asked, Entry, Event, Journal, Open, asked_for
 from lib.budget import BudgetReached
 from lib.ledger import Ledger, refusal
 from lib.models.message_batches import PROVIDER, Batches, Result, Status, split
-from lib.plan import Cell, key, prompt_of
+from lib.plan import Cell, answered, key, prompt_of, twins
 from lib.prices import Tokens
 from lib.schema import Call, CallError, Prompt, prompt_sha256
 
@@ -73,19 +73,16 @@ class Work(NamedTuple):
 
     def _missing(self) -> list[tuple[Cell, str]]:
         """The cells to be sent, each with its call: not done, not on their way, and not the repeat of another."""
-        sent, found = asked_for(self.journal.open()), []
-        name = self.batches.model.name
-        seen = {(row.prompt_sha256, row.sample) for row in self.ledger.calls if row.done and row.model == name}
-        seen |= {(asked.prompt_sha256, asked.sample) for open_ in self._mine() for asked in open_.calls}
+        coming, found = asked_for(self.journal.open()), []
         for cell in self.cells:
             prompt = prompt_of(cell, self.material)
             call = key(cell, prompt, self.material)
-            if prompt is None or call in self.ledger.done or call in sent:
+            if prompt is None or call in self.ledger.done or call in coming:
                 continue
-            twin = prompt_sha256(prompt), cell.sample
-            if not (self.material.study.arms[cell.arm].gate and twin in seen):
+            alike = twins(cell, prompt, self.material)
+            if coming.isdisjoint(alike) and answered(alike, self.ledger.done) is None:
                 found.append((cell, call))
-            seen.add(twin)
+                coming.add(call)
         return found
 
     def _submit(self, missing: Sequence[tuple[Cell, str]]) -> None:
@@ -93,7 +90,7 @@ class Work(NamedTuple):
             return
         self._afford([cell for cell, _ in missing])
         by_call = {call: cell for cell, call in missing}
-        prompts = [(call, prompt) for cell, call in missing if (prompt := prompt_of(cell, self.material))]
+        prompts = ((call, prompt) for cell, call in missing if (prompt := prompt_of(cell, self.material)))
         for portion in split(prompts):
             calls = tuple(
                 Asked(call, by_call[call].arm, by_call[call].question.id, by_call[call].sample, prompt_sha256(prompt))
@@ -185,7 +182,8 @@ class Work(NamedTuple):
         if not any(result.custom_id in left for result in results):
             self._note("void", sent, note=f"{status.id} holds none of these calls")
             raise BatchError(f"{status.id}: holds none of the {len(left)} calls that it was taken for; run again")
-        recorded = {(row.call, row.started_at) for row in self.ledger.calls}  # by a harvest that was broken off
+        made = _utc(status.created_at)
+        recorded = {row.call for row in self.ledger.calls if row.started_at == made}  # by a harvest that was broken off
         rows: list[Call] = []
         strays = 0
         missing = CallError("batch_missing", f"{sent.model}: {status.id} has no result for this request")
@@ -194,7 +192,7 @@ class Work(NamedTuple):
             asked = left.pop(result.custom_id, None)
             if asked is None:
                 strays += 1
-            elif asked.call not in self.ledger.done and (asked.call, _utc(status.created_at)) not in recorded:
+            elif asked.call not in self.ledger.done and asked.call not in recorded:
                 rows.append(self._row(asked, result, status))
         self.ledger.append(*rows)
         found = Counter(row.error.kind if row.error else str(row.class_) for row in rows)

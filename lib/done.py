@@ -1,79 +1,83 @@
-"""The accepted rows of a ledger by the id of their call, in a few bytes each: they stay in the file.
+"""Which calls of a ledger are done, and how many attempts each has had: a table outside the process's memory.
 
-Kept is the hash of an id and where its line starts, so that a run's memory hardly grows with its
-calls: 24 to 48 bytes each, where a dict of ids takes 200. What a hash finds, the line itself confirms.
-Method: open addressing with linear probing (Knuth, The Art of Computer Programming 3, 6.4, algorithm L).
+A run's memory must not grow with its calls, and no call may be forgotten: it would be paid for twice.
+So the ids stand in a temporary table of SQLite, which holds `CACHE_KIB` of it in memory and the rest in a
+file without a name that goes with the process. It is made anew from the ledger, which alone is kept;
+the rows stay there and are read from there.
 """
 
 from __future__ import annotations
 
-import json
-from array import array
+import sqlite3
+import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from lib import jsonl
 from lib.schema import Call
 
-FREE = -1
-FULL = 2 / 3  # the largest share of places that are taken
+CACHE_KIB = 256
+# `start` is the byte at which a call's accepted row begins. A lost table costs nothing, so nothing is synced.
+_TABLE = f"""
+    PRAGMA cache_size = -{CACHE_KIB}; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;
+    CREATE TABLE calls (call TEXT PRIMARY KEY, start INTEGER, attempts INTEGER NOT NULL) WITHOUT ROWID;
+"""
+_ADD = """
+    INSERT INTO calls VALUES (?, ?, 1)
+    ON CONFLICT (call) DO UPDATE SET start = coalesce(start, excluded.start), attempts = attempts + 1
+"""
 
 
 class Done(Mapping[str, Call]):
-    """Which calls of the ledger at `path` are done, in the order of its lines; `add` when the line is written."""
+    """The calls that the ledger at `path` has an accepted row for, in the order of its lines. Threads may use it."""
 
     def __init__(self, path: Path) -> None:
-        self._path, self._count = path, 0
-        self._hashes, self._starts = _places(64)
+        self._path, self._using = path, threading.Lock()
+        self._table = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        self._table.executescript(_TABLE)
 
-    def add(self, call: str, start: int) -> None:
-        """The line that begins at byte `start` is the accepted row of this call, which had none."""
-        self._count += 1
-        if self._count > FULL * len(self._starts):
-            old = zip(self._hashes, self._starts, strict=True)
-            self._hashes, self._starts = _places(2 * len(self._starts))
-            for hashed, earlier in old:
-                if earlier != FREE:
-                    self._put(hashed, earlier)
-        self._put(hash(call), start)
+    def add(self, call: str, start: int | None) -> None:
+        """An attempt at this call has ended, with the accepted row that begins at byte `start`, or None.
+
+        Raises:
+            OSError: no room for temporary files.
+        """
+        self._ask(_ADD, call, start)
+
+    def attempts(self, call: str) -> int:
+        """How many attempts were added, accepted or not."""
+        found = self._ask("SELECT attempts FROM calls WHERE call = ?", call)
+        return int(found[0][0]) if found else 0
+
+    def start(self, call: str) -> int | None:
+        """The byte at which the accepted row of a call begins; None without one."""
+        found = self._ask("SELECT start FROM calls WHERE call = ?", call)
+        return found[0][0] if found else None
+
+    def close(self) -> None:
+        """Let the table go."""
+        self._table.close()
 
     def __getitem__(self, call: str) -> Call:
-        if (line := self._line(call)) is None:
+        if (start := self.start(call)) is None:
             raise KeyError(call)
-        return jsonl.parse(Call, line, where=str(self._path))
-
-    def __contains__(self, call: object) -> bool:
-        return isinstance(call, str) and self._line(call) is not None
-
-    def __iter__(self) -> Iterator[str]:
-        for start in sorted(start for start in self._starts if start != FREE):
-            yield json.loads(self._read(start))["call"]
-
-    def __len__(self) -> int:
-        return self._count
-
-    def _put(self, hashed: int, start: int) -> None:
-        at = hashed % len(self._starts)
-        while self._starts[at] != FREE:
-            at = (at + 1) % len(self._starts)
-        self._hashes[at], self._starts[at] = hashed, start
-
-    def _line(self, call: str) -> str | None:
-        hashed, at = hash(call), hash(call) % len(self._starts)
-        while self._starts[at] != FREE:
-            if self._hashes[at] == hashed:
-                line = self._read(self._starts[at])
-                if json.loads(line)["call"] == call:
-                    return line
-            at = (at + 1) % len(self._starts)
-        return None
-
-    def _read(self, start: int) -> str:
         with self._path.open("rb") as file:
             file.seek(start)
-            return file.readline().decode()
+            return jsonl.parse(Call, file.readline(), where=str(self._path))
 
+    def __contains__(self, call: object) -> bool:
+        return isinstance(call, str) and self.start(call) is not None
 
-def _places(count: int) -> tuple[array[int], array[int]]:
-    """Free places for hashes and for starts, 64 bits each."""
-    return array("q", [0]) * count, array("q", [FREE]) * count
+    def __iter__(self) -> Iterator[str]:
+        return (call for (call,) in self._ask("SELECT call FROM calls WHERE start IS NOT NULL ORDER BY start"))
+
+    def __len__(self) -> int:
+        return int(self._ask("SELECT count(start) FROM calls")[0][0])
+
+    def _ask(self, statement: str, *values: object) -> list[Any]:
+        try:
+            with self._using:
+                return self._table.execute(statement, values).fetchall()
+        except sqlite3.OperationalError as fault:  # as a rule the disk is full
+            raise OSError(f"{self._path}: {fault}: the list of what is done needs room for temporary files") from None

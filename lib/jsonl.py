@@ -44,7 +44,13 @@ def dump(row: Any) -> str:
 
 def _shallow(row: Any) -> dict[str, Any]:
     """The fields of a row, or of a row inside it; `to_json` copies all values, which a line does not need."""
-    return {ALIASES.get(field.name, field.name): getattr(row, field.name) for field in dataclasses.fields(row)}
+    return {key: getattr(row, field) for key, field in _keys(type(row))}  # type: ignore[arg-type]  # a class is hashable
+
+
+@functools.cache
+def _keys(kind: Any) -> list[tuple[str, str]]:
+    """A row's keys in the file, in order, each with its field."""
+    return [(ALIASES.get(field.name, field.name), field.name) for field in dataclasses.fields(kind)]
 
 
 _LINE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_shallow)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import fcntl
 import os
 import threading
-from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Self
 
@@ -62,13 +62,12 @@ class Ledger:
         self.path = Path(path)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         lines.there(self.path)
-        self.done = Done(self.path)
-        self._failed: Counter[str] = Counter()
         self._size = 0
         self._writing, self._beginning = threading.Lock(), threading.Lock()
         self._slots: inflight.InFlight | None = None
         self._begun: set[tuple[str, int, str]] = set()
         self._file: int | None = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        self.done = Done(self.path)
         try:
             self._take()
             self._load(report or lines.warn)
@@ -77,13 +76,16 @@ class Ledger:
             raise
 
     @property
-    def calls(self) -> list[Call]:
-        """All rows in order, read from the file."""
-        return read(self.path, report=lambda note: None)
+    def calls(self) -> Iterator[Call]:
+        """All rows in order, read from the file one at a time; no second accepted reply for a call."""
+        with self.path.open("rb") as file:
+            for _, start, _, call, _ in lines.walk(file, self.path):
+                if call and not (call.done and self.done.start(call.call) != start):
+                    yield call
 
     def attempts(self, call: str) -> int:
         """How many attempts of a call have come to an end; one in doubt has not, and is made again as it was."""
-        return self._failed[call] + (call in self.done)
+        return self.done.attempts(call)
 
     def begin(self, row: Call, *, slot: int = 0) -> None:
         """Note what will be recorded if the process dies before `append` of the same attempt.
@@ -108,7 +110,8 @@ class Ledger:
 
         Raises:
             LedgerError: the ledger is closed, or holds an accepted reply for such a call already.
-            OSError: they could not be written (a full disk); the file is as it was before.
+            OSError: they could not be written (a full disk), and the file is as it was before; or they are
+                written, and no temporary file has room for what is done: nothing more can be asked.
         """
         if not calls:
             return
@@ -135,6 +138,7 @@ class Ledger:
         if self._file is not None:
             os.close(self._file)
             self._file = None
+        self.done.close()
 
     def __enter__(self) -> Self:
         return self
@@ -157,10 +161,8 @@ class Ledger:
         self._size += len(line)
 
     def _count(self, call: Call, start: int) -> None:
-        if call.done:
-            self.done.add(call.call, start)
-        elif call.error is None or call.error.kind != inflight.IN_DOUBT:
-            self._failed[call.call] += 1
+        if call.error is None or call.error.kind != inflight.IN_DOUBT:
+            self.done.add(call.call, start if call.done else None)
 
     def _take(self) -> None:
         """The lock. It is a `flock`: a crash releases it, and reading the file does not."""
@@ -176,26 +178,41 @@ class Ledger:
 
     def _load(self, report: Report) -> None:
         assert self._file is not None
-        data = self.path.read_bytes()
-        found = lines.parse(data, self.path)
-        if torn := data[found.size :]:
+        left = {_attempt(row): row for row in inflight.left(self.path)}
+        notes: list[str] = []
+        unended, again, repeated = False, 0, None
+        with self.path.open("rb") as file:
+            for line in lines.walk(file, self.path):
+                self._size = line.end
+                if line.call is None:
+                    notes += lines.blank(line, self.path)
+                    continue
+                unended = not line.ended
+                left.pop(_attempt(line.call), None)
+                if line.call.done and line.call.call in self.done:
+                    again, repeated = again + 1, repeated or line
+                else:
+                    self._count(line.call, line.start)
+            if repeated and repeated.call:
+                file.seek(0)
+                accepted = self.done.start(repeated.call.call)
+                first = next(each.number for each in lines.walk(file, self.path) if each.start == accepted)
+                notes.append(lines.repeats(repeated.number, first, repeated.call.call, again, self.path))
+            file.seek(self._size)
+            torn = file.read()
+        if torn:
             kept = self._keep(torn)
-            os.ftruncate(self._file, found.size)
-            found.notes.append(f"{self.path}: a torn last line of {len(torn)} bytes was moved to {kept.name}")
-        self._size = found.size
-        for call, start in zip(found.calls, found.starts, strict=True):
-            self._count(call, start)
-        if found.unended:
+            os.ftruncate(self._file, self._size)
+            notes.append(f"{self.path}: a torn last line of {len(torn)} bytes was moved to {kept.name}")
+        if unended:
             self._write(b"\n")
-        if left := inflight.left(self.path):
-            recorded = set(map(_attempt, found.calls))
-            if doubtful := [row for row in left if _attempt(row) not in recorded]:
-                self.append(*doubtful)
-                found.notes.append(f"{self.path}: {len(doubtful)} calls were in flight at the end: now in_doubt")
+        if left:
+            self.append(*left.values())
+            notes.append(f"{self.path}: {len(left)} calls were in flight at the end: now in_doubt")
         os.fsync(self._file)
         inflight.beside(self.path).unlink(missing_ok=True)
         _sync_folder(self.path.parent)
-        for note in found.notes:
+        for note in notes:
             report(note)
 
     def _keep(self, torn: bytes) -> Path:

@@ -6,11 +6,12 @@ its line, because guessing could lose or repeat a paid call. Reads only; `lib/le
 
 from __future__ import annotations
 
+import io
 import json
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from lib import consistency, intake, jsonl
 from lib.schema import Call
@@ -27,15 +28,23 @@ class LedgerWarning(UserWarning):
 
 
 class Contents(NamedTuple):
-    """What a ledger's bytes say: its rows and where each begins, what to report, where the whole lines end."""
+    """What a ledger's bytes say: its rows and their lines, what to report, where the whole lines end."""
 
     calls: list[Call]
-    starts: list[int]  # byte offsets of the rows
     notes: list[str]
     size: int  # bytes of the whole lines; what follows is a torn line
-    unended: bool  # the last line is whole but for its line end
     numbers: list[int]  # of the rows' lines
     conflicts: list[str]  # a second accepted reply that is another answer than the first
+
+
+class Line(NamedTuple):
+    """A whole line: its number, the bytes where it begins and where the next one does, its row (None: it is blank)."""
+
+    number: int
+    start: int
+    end: int
+    call: Call | None
+    ended: bool  # False: the last line, whole but for its line end
 
 
 class Placed(NamedTuple):
@@ -131,49 +140,62 @@ def _conflict(first: Call, there: str, second: Call, here: str) -> list[str]:
     return [] if same else [f"{here}: call {first.call} has another accepted answer in {there} ({both})"]
 
 
-def parse(data: bytes, path: Path) -> Contents:
-    """Rows and faults of a ledger's bytes. Split at line feeds only: a text may hold any other.
+def walk(file: BinaryIO, path: Path) -> Iterator[Line]:
+    """The whole lines of a ledger, one at a time; nothing else of it is in memory. Stops before a torn last one.
+
+    Split at line feeds only: a text may hold any other.
 
     Raises:
         LedgerError: damage in the middle, naming file and line.
     """
-    calls: list[Call] = []
-    starts: list[int] = []
-    notes: list[str] = []
-    numbers: list[int] = []
-    conflicts: list[str] = []
+    start = 0
+    for number, line in enumerate(file, start=1):
+        try:
+            call = _row(line.removesuffix(b"\n"), f"{path}:{number}") if line.strip() else None
+        except LedgerError:
+            if _whole(line) or any(later.strip() for later in file):
+                raise
+            return
+        yield Line(number, start, start + len(line), call, line.endswith(b"\n"))
+        start += len(line)
+
+
+def parse(data: bytes, path: Path) -> Contents:
+    """Rows and faults of a ledger's bytes.
+
+    Raises:
+        LedgerError: damage in the middle, naming file and line.
+    """
+    found = Contents([], [], 0, [], [])
     repeated: list[tuple[int, int, str]] = []
     seen: dict[str, tuple[int, Call]] = {}
-    size, unended, lines = 0, False, data.split(b"\n")
-    last = max((number for number, line in enumerate(lines, start=1) if line.strip()), default=0)
-    for number, line in enumerate(lines, start=1):
-        ended = number < len(lines)
-        if line.strip():
-            if number == last and not _whole(line):
-                break
-            call = _row(line, f"{path}:{number}")
-            first, known = seen.setdefault(call.call, (number, call)) if call.done else (number, call)
-            if first == number:
-                calls.append(call)
-                starts.append(size)
-                numbers.append(number)
-            else:
-                repeated.append((number, first, call.call))
-                conflicts += _conflict(known, f"line {first}", call, f"{path}:{number}")
-            unended = not ended
-        elif ended:
-            notes.append(f"{path}:{number}: a blank line")
-        size += len(line) + ended
-    return Contents(calls, starts, [*notes, *_repeats(repeated, path)], size, unended, numbers, conflicts)
+    for line in walk(io.BytesIO(data), path):
+        found = found._replace(size=line.end)
+        if line.call is None:
+            found.notes.extend(blank(line, path))
+            continue
+        call, number = line.call, line.number
+        first, known = seen.setdefault(call.call, (number, call)) if call.done else (number, call)
+        if first == number:
+            found.calls.append(call)
+            found.numbers.append(number)
+        else:
+            repeated.append((number, first, call.call))
+            found.conflicts.extend(_conflict(known, f"line {first}", call, f"{path}:{number}"))
+    if repeated:
+        found.notes.append(repeats(*repeated[0], len(repeated), path))
+    return found
 
 
-def _repeats(repeated: Sequence[tuple[int, int, str]], path: Path) -> list[str]:
-    """One note for all second accepted replies: merged ledgers have thousands."""
-    if not repeated:
-        return []
-    number, first, call = repeated[0]
+def blank(line: Line, path: Path) -> list[str]:
+    """The note on a blank line; none where the file merely does not end in a line feed."""
+    return [f"{path}:{line.number}: a blank line"] if line.ended else []
+
+
+def repeats(number: int, first: int, call: str, count: int, path: Path) -> str:
+    """One note for all second accepted replies, of which this is the first: merged ledgers have thousands."""
     note = f"{path}:{number}: call {call} was accepted in line {first} already; left out"
-    return [note + (f", as are {len(repeated) - 1} more such lines" if len(repeated) > 1 else "")]
+    return note + (f", as are {count - 1} more such lines" if count > 1 else "")
 
 
 def _whole(line: bytes) -> bool:

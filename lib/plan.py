@@ -7,12 +7,12 @@ and the seed of each attempt depend on nothing but cell and material. Source: sh
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from lib import arms
 from lib.arms import Material
-from lib.schema import Prompt, Question, call_id, call_seed, prompt_sha256
+from lib.schema import Call, Prompt, Question, call_id, call_seed, prompt_sha256
 
 
 class Cell(NamedTuple):
@@ -52,7 +52,34 @@ def _group(material: Material, name: str) -> tuple[bool, bool, bool, str, str]:
 
 def key(cell: Cell, prompt: Prompt | None, material: Material) -> str:
     """The id of a cell's call; the prompt carries everything that the model sees."""
-    model = material.study.models[material.study.arms[cell.arm].model].model
+    model, sha = (_model(cell.arm, material), prompt_sha256(prompt)) if prompt else (None, None)
+    return _id(cell, model, sha, material)
+
+
+def twins(cell: Cell, prompt: Prompt, material: Material) -> list[str]:
+    """The calls whose answer a gated cell carries instead of asking: other arms' with its prompt, model and sample.
+
+    None for a cell without a gate. Their ids follow from the study, so a run need not remember its answers.
+    """
+    arms_ = material.study.arms
+    if not arms_[cell.arm].gate:
+        return []
+    model, sha = _model(cell.arm, material), prompt_sha256(prompt)
+    alike = [name for name in arms_ if name != cell.arm and _model(name, material) == model]
+    return [_id(cell._replace(arm=name), model, sha, material) for name in alike]
+
+
+def answered(twins: Iterable[str], done: Mapping[str, Call]) -> Call | None:
+    """The row of the first of these calls that was answered for itself; None when none was."""
+    rows = (done[call] for call in twins if call in done)
+    return next((row for row in rows if row.replay_of is None), None)
+
+
+def _model(arm: str, material: Material) -> str:
+    return material.study.models[material.study.arms[arm].model].model
+
+
+def _id(cell: Cell, model: str | None, sha: str | None, material: Material) -> str:
     return call_id(
         study=material.study.study,
         arm=cell.arm,
@@ -60,8 +87,8 @@ def key(cell: Cell, prompt: Prompt | None, material: Material) -> str:
         sample=cell.sample,
         role="answer",
         step="",
-        model=model if prompt else None,
-        prompt=prompt_sha256(prompt) if prompt else None,
+        model=model,
+        prompt=sha,
     )
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from lib import models
 from lib.arms import Material
@@ -19,18 +18,10 @@ from lib.attempts import ATTEMPTS, FIRST_WAIT_S, Asked, Asking, abstention
 from lib.budget import Budget, BudgetReached, bills
 from lib.crew import Crew
 from lib.ledger import Ledger
-from lib.plan import Cell, key, plan, prompt_of, sampling_seed
-from lib.schema import Call, prompt_sha256
+from lib.plan import Cell, answered, key, plan, prompt_of, sampling_seed, twins
+from lib.schema import Call
 
 __all__ = ["ATTEMPTS", "FIRST_WAIT_S", "Cell", "execute", "key", "plan", "prompt_of", "sampling_seed"]
-
-
-class Twin(NamedTuple):
-    """What equal answers have in common: a gated arm carries the answers of the arm with its prompts."""
-
-    prompt_sha256: str | None
-    model: str | None
-    sample: int
 
 
 def execute(
@@ -79,13 +70,9 @@ class Flight:
         self.asking, self.not_run = asking, not_run
         self.material, self.ledger, self.run = asking.material, asking.ledger, asking.run
         self._crew: Crew[Asked, Call] = Crew()
-        self._flying: dict[str, Twin] = {}  # by the id of the call
+        self._flying: set[str] = set()  # ids of calls
         self._unpaid: list[Asked] = []  # there was no budget for them beside the others in flight
         self._warm: set[str] = set()  # arms whose shared lake a first call has put into the cache
-        self._twins: dict[Twin, str] = {}
-        self._gated = any(arm.gate for arm in self.material.study.arms.values())
-        for row in self.ledger.calls if self._gated else ():
-            self._remember(row)
 
     def take(self, cell: Cell, model: models.Model | models.NotAvailable) -> Iterator[Call | None]:
         """Begin a cell's call, or yield what needs no call."""
@@ -109,15 +96,14 @@ class Flight:
         elif prompt is None:
             yield from self._write([abstention(cell, call, self.run, self.material)])
         else:
-            twin = Twin(prompt_sha256(prompt), model.name, cell.sample)
-            while arm.gate and twin in self._flying.values():
+            alike = twins(cell, prompt, self.material)
+            while not self._flying.isdisjoint(alike):
                 yield from self.land(room=self._crew.busy)
-            if arm.gate and twin in self._twins:
-                row = self.ledger.done[self._twins[twin]]
+            if row := answered(alike, self.ledger.done):
                 row = dataclasses.replace(row, call=call, run=self.run, arm=cell.arm, replay_of=row.call)
                 yield from self._write([row])
             else:
-                self._flying[call] = twin
+                self._flying.add(call)
                 yield from self._begin(Asked(cell, prompt, call, model, role))
 
     def land(self, *, room: int) -> Iterator[Call]:
@@ -173,15 +159,10 @@ class Flight:
 
     def _write(self, rows: list[Call]) -> list[Call]:
         """Write rows that are not there yet: an interruption may come between writing and clearing."""
-        self.ledger.append(*(row for row in rows if not (row.done and row.call in self.ledger.done)))
+        self.ledger.append(*[row for row in rows if not (row.done and row.call in self.ledger.done)])
         for row in rows:
-            self._flying.pop(row.call, None)
-            self._remember(row)
+            self._flying.discard(row.call)
             lake = "lake" in self.material.study.arms[row.arm].contexts
             if row.error and row.error.kind == "context_window" and lake:
                 self.not_run[row.arm] = row.error.message
         return rows
-
-    def _remember(self, row: Call) -> None:
-        if row.done and row.role == "answer" and row.prompt_sha256 and row.replay_of is None and self._gated:
-            self._twins[Twin(row.prompt_sha256, row.model, row.sample)] = row.call

@@ -85,3 +85,11 @@ def test_the_minimum_is_known_by_family_and_unknown_else():
         4096,
         None,
     ]
+
+
+def test_a_prefix_whose_lifetime_is_over_is_forgotten():
+    told = Told()
+    for number in range(1000):
+        told.call(reply(written=5000), f"p{number}")
+        told.call(reply(read=5000), "p0", after=0.0)
+    assert len(told.watch._ready) == 301 and "p0" in told.watch._ready

@@ -58,11 +58,11 @@ def test_what_was_appended_is_read_back_in_order_and_resumed(path):
     with Ledger(path) as first:
         for row in rows:
             first.append(row)
-        assert first.calls == rows
+        assert list(first.calls) == rows
     assert path.read_bytes() == b"".join(map(line, rows))
     assert ledger.read(path) == rows
     with Ledger(path) as again:
-        assert again.calls == rows
+        assert list(again.calls) == rows
         assert again.done == {row.call: row for row in (made(1), made(2), made(3))}
     assert path.read_bytes() == b"".join(map(line, rows))
 
@@ -192,6 +192,7 @@ def test_the_first_accepted_reply_of_a_call_stays_and_the_other_is_reported(path
     assert notes == [f"{path}:4: call {made(1).call} was accepted in line 2 already; left out"]
     with Ledger(path, report=notes.append) as open_:
         assert open_.done[made(1).call].letter == "A"
+        assert list(open_.calls) == [failed(1), made(1), made(2)] and open_.attempts(made(1).call) == 2
 
 
 def test_several_ledgers_are_read_as_one_and_the_first_accepted_reply_stays(tmp_path):

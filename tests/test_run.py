@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import itertools
 import multiprocessing
 import random
 import time
+import tracemalloc
 from collections import Counter
 from pathlib import Path
 
@@ -166,6 +168,37 @@ def test_every_recorded_hash_is_that_of_the_prompt_built_again(path):
             assert row.prompt_sha256 == prompt_sha256(arms.prompt(row.arm, by_id[row.question], row.sample, again))
 
 
+# -- memory -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("recorded", [False, True], ids=["new", "resumed"])
+def test_a_run_takes_no_more_memory_after_four_times_the_calls(path, monkeypatch, recorded):
+    """Nothing of a call is remembered, not even where a gated arm may ask for its answer later."""
+    monkeypatch.setattr("os.fsync", lambda descriptor: None)
+    monkeypatch.setattr(fakes.ScriptedModel, "ask", lambda self, prompt, **options: fakes.reply("B"))
+    sampling = dataclasses.replace(MATERIAL.study.sampling, samples=40)
+    material = dataclasses.replace(MATERIAL, study=dataclasses.replace(MATERIAL.study, sampling=sampling))
+    cells = run.plan(material, TEST, ["A0", "A5", "A6"])
+    execute(path if recorded else path.with_name("warm.jsonl"), cells, material=material)  # imports what it needs
+    used = []
+    gc.collect()
+    tracemalloc.start()
+    try:
+        with ledger.Ledger(path) as written:
+            rows = run.execute(cells, material, written, fakes.opened(), run="r2", not_run={})
+            for number, row in enumerate(rows, start=1):
+                assert (row is None) == recorded
+                if number in (len(cells) // 4, len(cells)):
+                    gc.collect()  # the interpreter's own store of free tuples too
+                    used.append(tracemalloc.get_traced_memory()[0])
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert number == len(cells) == 480
+    assert used[1] - used[0] < 20_000, "360 calls took 80,000 bytes when answers were remembered"
+    assert peak < 300_000, "a ledger is read line by line"
+
+
 # -- the gate ---------------------------------------------------------------------------------
 
 
@@ -198,6 +231,16 @@ def test_answers_are_carried_over_a_resumption_too(path):
     asked = execute(path, cells_of("A5", asked=[F2]), opened)
     repeated = execute(path, cells_of("A6", asked=[F2]), opened, name="r2")
     assert [row.replay_of for row in repeated] == [row.call for row in asked]
+    assert len(opened["small"].asked) == 5
+
+
+def test_a_second_gated_arm_carries_the_answer_itself_and_not_its_repeat(path):
+    arms_ = {"A6": fakes.ARMS["A6"], "A6b": fakes.ARMS["A6"], "A5": fakes.ARMS["A5"]}
+    material = dataclasses.replace(MATERIAL, study=dataclasses.replace(MATERIAL.study, arms=arms_))
+    opened = fakes.opened()
+    first = execute(path, run.plan(material, [F2], ["A5", "A6"]), opened, material=material)
+    second = execute(path, run.plan(material, [F2], ["A6b"]), opened, material=material)
+    assert [row.replay_of for row in second] == [row.call for row in first[:5]]
     assert len(opened["small"].asked) == 5
 
 

@@ -7,6 +7,7 @@ finished call wrote or read less than its lifetime ago, and that is not read now
 
 from __future__ import annotations
 
+import itertools
 import re
 import threading
 import time
@@ -46,7 +47,7 @@ class CacheWatch:
 
     def __init__(self, model: str, *, ttl: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._model, self._ttl, self._clock = model, ttl, clock
-        self._ready: dict[str, float] = {}  # prefix -> when a call that wrote or read it had ended
+        self._ready: dict[str, float] = {}  # prefix -> when a call that wrote or read it had ended, oldest first
         self._said: set[str] = set()
         self._lock = threading.Lock()
 
@@ -71,7 +72,11 @@ class CacheWatch:
             self._warn("", f"{self._model}: a prefix in a call of {reply.input_tokens} tokens was not cached; {known}")
         if read or written:
             with self._lock:
-                self._ready[sent.prefix] = self._clock()
+                self._ready.pop(sent.prefix, None)
+                self._ready[sent.prefix] = now = self._clock()
+                expired = itertools.takewhile(lambda each: now - each[1] >= TTL_S[self._ttl], self._ready.items())
+                for prefix, _ in list(expired):
+                    del self._ready[prefix]
 
     def _warn(self, about: str, message: str) -> None:
         with self._lock:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from lib.models import ErrorKind, ModelError, Reply, same_model
@@ -139,8 +139,8 @@ def error(said: Any, *, name: str) -> ModelError:
     return ModelError(kind, f"{name}: in a batch: {said.get('type')}: {message}")
 
 
-def split(prompts: Sequence[tuple[str, Prompt]]) -> Iterator[dict[str, Prompt]]:
-    """Prompts by custom id in portions that one batch takes, in order."""
+def split(prompts: Iterable[tuple[str, Prompt]]) -> Iterator[dict[str, Prompt]]:
+    """Prompts by custom id in portions that one batch takes, in order; one portion is in memory at a time."""
     portion: dict[str, Prompt] = {}
     size = 0
     for custom_id, prompt in prompts:
