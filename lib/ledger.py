@@ -16,7 +16,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Self
 
-from lib import inflight, jsonl, lines
+from lib import disturbed, inflight, jsonl, lines
 from lib.consistency import MOST_TOKENS
 from lib.done import Done
 from lib.lines import LedgerError, LedgerWarning, Report, read, read_all
@@ -91,12 +91,14 @@ class Ledger:
         For calls that may be billed. A slot serves one call at a time; others are for other threads.
 
         Raises:
-            LedgerError: the ledger is closed.
+            LedgerError: the ledger is closed, or another program has taken it away.
             OSError: it could not be written; nothing must be asked then.
         """
         with self._beginning:  # not the lock of `append`, which is held while the disk syncs
             if self._file is None:
                 raise LedgerError(f"{self.path}: closed")
+            if said := disturbed.moved(self._file, self.path):
+                raise LedgerError(f"{said}; {disturbed.rescue(self._file, self.path)}")
             if self._slots is None:
                 self._slots = inflight.InFlight(self.path)
                 _sync_folder(self.path.parent)
@@ -107,7 +109,8 @@ class Ledger:
         """Write rows, all or none; when this returns they are on the disk. One sync serves them all.
 
         Raises:
-            LedgerError: the ledger is closed, or holds an accepted reply for such a call already.
+            LedgerError: the ledger is closed, holds an accepted reply for such a call already, or another
+                program has written it (nothing is written then) or taken it away (they are where it is).
             OSError: they could not be written (a full disk); the file is as it was before.
         """
         if not calls:
@@ -120,8 +123,12 @@ class Ledger:
             for call in accepted:
                 if call in self.done or accepted.count(call) > 1:
                     raise LedgerError(f"{self.path}: call {call} has an accepted reply already")
+            if said := disturbed.resized(self._file, self.path, self._size):
+                raise LedgerError(f"{said}; nothing was added: restore it and run again")
             start = self._size
             self._write(b"".join(line for _, line in written))
+            if said := disturbed.moved(self._file, self.path):
+                raise LedgerError(f"{said}; {disturbed.rescue(self._file, self.path)}")
             for row, line in written:
                 self._count(row, start)
                 start += len(line)

@@ -149,7 +149,7 @@ def parse(data: bytes, path: Path) -> Contents:
     for number, line in enumerate(lines, start=1):
         ended = number < len(lines)
         if line.strip():
-            if number == last and not _whole(line):
+            if number == last and is_torn(line):
                 break
             call = _row(line, f"{path}:{number}")
             first, known = seen.setdefault(call.call, (number, call)) if call.done else (number, call)
@@ -176,12 +176,30 @@ def _repeats(repeated: Sequence[tuple[int, int, str]], path: Path) -> list[str]:
     return [note + (f", as are {len(repeated) - 1} more such lines" if len(repeated) > 1 else "")]
 
 
-def _whole(line: bytes) -> bool:
-    """Whether a line is an object to its end. A cut one never is: the last brace is its last byte."""
-    try:
-        return isinstance(json.loads(line), dict)  # kindly: a line that says a key twice is damaged, not torn
-    except (ValueError, RecursionError):  # not UTF-8 included
+def is_torn(line: bytes) -> bool:
+    """Whether a last line is what a broken write leaves: the beginning of one object, or blocks of zeros.
+
+    Anything else is damage, and setting it aside could take whole rows with it: lines that have lost the line
+    end between them, a file whose line ends are carriage returns, a byte of a whole line that has flipped, what
+    another program has written.
+
+    >>> is_torn(b'{"call":"12'), is_torn(b'{"call":1}{"call":2}'), is_torn(b">>>>>>> theirs")
+    (True, False, False)
+    """
+    if not line.strip(b"\0 \t\r"):
+        return True
+    if not line.startswith(b"{"):
         return False
+    try:
+        _ONE.raw_decode(line.decode(errors="replace"))
+    except ValueError:
+        return True
+    except RecursionError:  # no write of ours nests so deeply
+        return False
+    return False
+
+
+_ONE = json.JSONDecoder(parse_int=len)  # of any length: a line that cannot be read for its digits is not torn
 
 
 def _row(line: bytes, where: str) -> Call:
