@@ -58,7 +58,7 @@ def test_a_ledger_that_somebody_else_has_written_is_left_as_it_is(open_, data, s
 def test_without_the_file_of_calls_in_flight_nothing_is_asked(open_):
     open_.begin(made(2))
     inflight.beside(open_.path).unlink()
-    with pytest.raises(OSError, match="deleted .* nothing was asked"):
+    with pytest.raises(OSError, match=r"deleted .* nothing was asked"):
         open_.begin(made(3))
 
 
