@@ -22,6 +22,7 @@ from lib.done import Done
 from lib.lines import LedgerError, LedgerWarning, Report, read, read_all
 from lib.models import Reply, same_model
 from lib.schema import Call, CallError
+from lib.seal import SEALED
 
 __all__ = ["Ledger", "LedgerError", "LedgerWarning", "read", "read_all", "refusal"]
 
@@ -50,7 +51,7 @@ class Ledger:
     Opening one that was not closed records what was in flight then, as rows with the error `in_doubt`.
 
     Raises:
-        LedgerError: another process writes it, or it is damaged in the middle.
+        LedgerError: another process writes it, it is damaged in the middle, or it is sealed.
 
     >>> import tempfile
     >>> with Ledger(Path(tempfile.mkdtemp()) / "calls.jsonl") as ledger:
@@ -61,7 +62,8 @@ class Ledger:
     def __init__(self, path: str | Path, *, report: Report | None = None) -> None:
         self.path = Path(path)
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        lines.there(self.path)
+        if lines.there(self.path) and (self.path.parent / SEALED).exists():
+            raise LedgerError(f"{self.path}: sealed, so nothing is added to it; {SEALED} beside it says when")
         self.done = Done(self.path)
         self._failed: Counter[str] = Counter()
         self._size = 0
