@@ -148,7 +148,7 @@ def test_a_ledger_and_run_json_hold_no_key_that_a_provider_echoes(tmp_path, monk
     usage = {"input_tokens": 9, "output_tokens": 1}
     texts = iter([httpx2.Response(401, json={"error": {"message": f"bad {key}"}})] + [
         httpx2.Response(200, json={"model": model, "usage": usage, "content": [{"type": "text", "text": f"B {key}"}]})
-        for model in [f"claude-{key}"] * 4 + ["claude-haiku-5-5"] * 50
+        for model in [f"claude-{key}"] * 3 + ["claude-haiku-5-5"] * 50
     ])  # fmt: skip
     study = dataclasses.replace(fakes.STUDY, models={"small": config.Model("anthropic", "claude-haiku-5-5")},
                                 arms={"A0": fakes.ARMS["A0"]}, folder=tmp_path)  # fmt: skip
