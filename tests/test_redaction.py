@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import io
 import json
 import logging
 import traceback
+from urllib.parse import quote
 
 import fakes
 import httpx2
@@ -77,6 +79,32 @@ def test_the_values_of_a_dotenv_file_go_too(tmp_path, monkeypatch):
     (tmp_path / ".env").write_text("MINILAKE_API_KEY=from the file\n")
     monkeypatch.setattr(environment, "FILE", tmp_path / ".env")
     assert redact("it was from the file!") == "it was ***!"
+
+
+ECHOED = "Planted+key/in-the~environment_1"
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        base64.b64encode(ECHOED.encode()), base64.urlsafe_b64encode(ECHOED.encode()),
+        *(base64.b64encode(b"x" * n + ECHOED.encode() + b"y" * (3 - n)) for n in range(4)), ECHOED.encode().hex(),
+        ECHOED.encode().hex().upper(), quote(ECHOED, safe=""), json.dumps(ECHOED)[1:-1],
+    ],
+)  # fmt: skip
+def test_an_encoded_key_goes_from_messages_and_texts(monkeypatch, form):
+    monkeypatch.setenv("PLANTED_API_KEY", ECHOED)
+    form = form.decode() if isinstance(form, bytes) else form
+    for cut in (redaction.redact, redaction.without_values):
+        left = cut(f"echo {form} end")
+        assert left.startswith("echo ") and left.endswith(" end") and form[4:-4] not in left and "***" in left
+
+
+@pytest.mark.parametrize("between", ["", " ", "\n", "\r\n  ", "\u200b"])
+def test_a_key_in_pieces_or_in_capitals_goes_from_messages(monkeypatch, between):
+    monkeypatch.setenv("PLANTED_API_KEY", ECHOED)
+    for key in (ECHOED, ECHOED.upper()):
+        assert redaction.redact(f"bad {key[:9]}{between}{key[9:]} key") == "bad *** key"
 
 
 def test_short_values_do_not_cut_up_words(monkeypatch):
