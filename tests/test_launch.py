@@ -138,10 +138,13 @@ def test_a_ledger_that_somebody_writes_is_left_alone(folder, capsys):
         ("[" * 99_999, "nested too deeply"),
         ('{"run": 1, "run": 2}', "the key 'run' twice"),
         ("{}", "not the head of a run"),
+        ('{"started_at": "x", "resumed": "x"}', "not the head of a run"),
+        ('{"started_at": "x", "resumed": [1]}', "not the head of a run"),
+        ('{"started_at": "x", "resumed": [{}]}', "not the head of a run"),
         ('{"started_at": "x", "study": "other"}', "study = 'other', not 'samovar': it is another run's; move it away"),
         ('{"started_at": "x", "run": "main-pt"}', "run = 'main-pt', not 'exploratory-en'"),
     ],
-    ids=range(5),
+    ids=range(8),
 )
 def test_a_run_json_that_is_not_this_runs_is_not_written_into(folder, capsys, text, said):
     path = folder / "runs/exploratory-en/run.json"
