@@ -43,3 +43,9 @@ def rescue(file: int, path: Path) -> str:
         copy.flush()
         os.fsync(copy.fileno())
     return f"what was recorded until now is in {kept.name}: name it {path.name} and run again"
+
+
+def left(path: Path) -> str | None:
+    """The rescued rows of a ledger that has not been put back, in words: without them they are asked again."""
+    kept = [] if path.exists() else sorted(path.parent.glob(f"{path.name}.rescued-*"))
+    return f"{kept[-1]}: holds what was recorded here; name it {path.name}, or move it away" if kept else None

@@ -64,6 +64,8 @@ class Ledger:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         if lines.there(self.path) and (self.path.parent / SEALED).exists():
             raise LedgerError(f"{self.path}: sealed, so nothing is added to it; {SEALED} beside it says when")
+        if said := disturbed.left(self.path):
+            raise LedgerError(said)
         self.done = Done(self.path)
         self._failed: Counter[str] = Counter()
         self._size = 0

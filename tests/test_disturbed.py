@@ -82,6 +82,8 @@ def test_a_run_whose_ledger_is_deleted_stops_and_every_answer_is_kept(tmp_path, 
         assert 20 <= asked <= 20 + 2 * concurrency
         kept = rescued(path)
         assert len(ledger.read(kept, **QUIET)) == asked
+        with pytest.raises(LedgerError, match="holds what was recorded here; name it calls"):
+            fire.recorded(here)
         kept.rename(path)
         fire.recorded(here)
         assert sum(fire.log_of(log).values()) == len(fire.cells(here)) == 160
