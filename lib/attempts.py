@@ -66,13 +66,15 @@ class Asking:
         Raises:
             BudgetReached: an attempt could lead over the limit.
             Stopped: the run was stopped before an attempt.
-            Refused: the provider would refuse every other call, too; this one's row is written.
+            Refused: every other call would end alike: the provider refuses it, or another model answers all
+                attempts and is paid for them; this one's row is written.
             OSError: the ledger could not be written; nothing was asked.
         """
-        before = self.ledger.attempts(asked.call)
+        before, others = self.ledger.attempts(asked.call), 0
         for turn in range(ATTEMPTS):
             row, wait_s = self._attempt(asked, before + turn + 1, slot)
-            if row.error is not None and row.error.kind in models.HOPELESS:
+            others += row.error is not None and row.error.kind == "wrong_model"
+            if row.error is not None and (row.error.kind in models.HOPELESS or others == ATTEMPTS):
                 self.ledger.append(row)
                 raise models.Refused(self.material.study.arms[asked.cell.arm].model, asked.role, row.error)
             if row.error is None or wait_s is None or turn == ATTEMPTS - 1 or self.stop.is_set():

@@ -13,14 +13,16 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from lib import intake, jsonl
+from lib import intake, jsonl, lines
 from lib.jsonl import RowError
 from lib.schema import _Row
 
 NAME = "batches.jsonl"  # in the folder of a run
+FOUND = "found at the provider"  # the note of a batch that was looked for after a crash
 Event = Literal["intended", "submitted", "harvested", "void"]
 
 
@@ -60,6 +62,7 @@ class Open(NamedTuple):
     intended_at: str
     batch: str | None
     calls: tuple[Asked, ...]
+    guessed: bool = False  # the provider did not say so when it was sent: it was looked for afterwards
 
 
 class Journal:
@@ -78,14 +81,11 @@ class Journal:
         except intake.IntakeError as fault:
             raise JournalError(str(fault)) from None
         whole = data[: data.rfind(b"\n") + 1]
-        for number, line in enumerate(whole.split(b"\n")[:-1], start=1):
-            where = f"{self.path}:{number}"
-            try:
-                entry = jsonl.parse(Entry, line, where=where)
-            except RowError as fault:
-                raise JournalError(str(fault)) from None
-            self._check(entry, where)
-            self._count(entry)
+        *ended, rest = data.split(b"\n")
+        for number, line in enumerate(ended, start=1):
+            self._count(self._parsed(line, f"{self.path}:{number}"))
+        if not lines.is_torn(rest):
+            self._parsed(rest, f"{self.path}:{len(ended) + 1}")  # one line that lacks its end alone, or damage
         self._torn_at = len(whole) if len(whole) < len(data) else None  # cut off by the next line that is written
 
     def open(self) -> list[Open]:
@@ -114,7 +114,19 @@ class Journal:
             os.close(folder)
         self._count(entry)
 
+    def _parsed(self, line: bytes, where: str) -> Entry:
+        try:
+            entry = jsonl.parse(Entry, line, where=where)
+        except RowError as fault:
+            raise JournalError(str(fault)) from None
+        self._check(entry, where)
+        return entry
+
     def _check(self, entry: Entry, where: str) -> None:
+        if not _is_moment(entry.at):
+            raise JournalError(f"{where}: at = {entry.at!r}; allowed is a time such as 2026-11-30T20:00:00+00:00")
+        if entry.event == "intended" and not entry.calls:
+            raise JournalError(f"{where}: intended without calls; a batch holds at least one")
         known = entry.key in self._open
         if (entry.event == "intended") == known:
             raise JournalError(f"{where}: {entry.event} for {entry.key}, which is {'open' if known else 'not open'}")
@@ -125,9 +137,17 @@ class Journal:
         if entry.event == "intended":
             self._open[entry.key] = Open(entry.key, entry.model, entry.at, None, entry.calls)
         elif entry.event == "submitted":
-            self._open[entry.key] = self._open[entry.key]._replace(batch=entry.batch)
+            self._open[entry.key] = self._open[entry.key]._replace(batch=entry.batch, guessed=entry.note == FOUND)
         else:
             del self._open[entry.key]
+
+
+def _is_moment(said: str) -> bool:
+    """Whether this is a time with its distance from UTC: batches of the provider are compared with it."""
+    try:
+        return datetime.fromisoformat(said).tzinfo is not None
+    except ValueError:
+        return False
 
 
 def asked_for(batches: Sequence[Open]) -> set[str]:

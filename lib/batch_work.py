@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from lib import budget, models, prices, questions
 from lib.arms import Material
 from lib.attempts import read
-from lib.batch_journal import Asked, Entry, Event, Journal, Open, asked_for
+from lib.batch_journal import FOUND, Asked, Entry, Event, Journal, Open, asked_for
 from lib.budget import BudgetReached
 from lib.ledger import Ledger, refusal
 from lib.models.message_batches import PROVIDER, Batches, Result, Status, split
@@ -25,7 +25,7 @@ from lib.prices import Tokens
 from lib.schema import Call, CallError, Prompt, prompt_sha256
 
 POLL_S = 60.0
-SKEW = datetime.timedelta(minutes=10)  # between this machine's clock and the provider's
+SKEW = datetime.timedelta(days=1)  # that this machine's clock may be ahead of the provider's: too far sends twice
 # Refused for certain, so nothing was accepted; after any other fault nobody knows.
 REFUSED = {*models.HOPELESS, "rate_limit", "bad_request", "context_window"}
 Say = Callable[[str], None]
@@ -149,7 +149,7 @@ class Work(NamedTuple):
             raise BatchError(f"{names}: each may be the batch of {len(ours)} calls of {sent.intended_at}; run again "
                              "when they have ended, then their results tell")  # fmt: skip
         if fitting:
-            self._note("submitted", sent, batch=fitting[0].id, note="found at the provider")
+            self._note("submitted", sent, batch=fitting[0].id, note=FOUND)
             self.say(f"{fitting[0].id}: {len(ours)} calls had been submitted before the interruption")
         else:
             self._note("void", sent, note="not at the provider")
@@ -162,15 +162,18 @@ class Work(NamedTuple):
                 status = self.batches.status(str(sent.batch))
             except models.ModelError as fault:
                 if not fault.retryable:
-                    gone = json.dumps({"event": "void", "key": sent.key, "at": _now(), "model": sent.model})
-                    raise BatchError(f"{sent.batch}: {fault}; if it is gone for good, append this line to "
-                                     f"{self.journal.path} and run again: {gone}") from None  # fmt: skip
+                    raise BatchError(f"{sent.batch}: {fault}; {self._gone(sent)}") from None
                 self.say(f"{sent.batch}: {fault}; asking again")
                 self.sleep(fault.retry_after_s or wait)
                 wait = min(2 * wait, 10 * POLL_S)
                 continue
             self.say(f"{status.id}: " + ", ".join(f"{number} {what}" for what, number in status.counts.items()))
             return status
+
+    def _gone(self, sent: Open) -> str:
+        """What a person may do about a batch whose results will never come."""
+        line = json.dumps({"event": "void", "key": sent.key, "at": _now(), "model": sent.model})
+        return f"if it is gone for good, append this line to {self.journal.path} and run again: {line}"
 
     def _harvest(self, sent: Open, status: Status) -> tuple[Counter[str], int]:
         """Every result of an ended batch into the ledger; then the batch is closed in the journal."""
@@ -180,6 +183,9 @@ class Work(NamedTuple):
         if len(results) < status.total:  # broken off, or really missing: a second reading tells
             results = max(results, list(self.batches.results(status.id, latency_s=latency_s)), key=len)
         if not any(result.custom_id in left for result in results):
+            if not sent.guessed:  # it is ours and was paid for, whatever is read of it today
+                said = f"{status.id}: none of its {len(left)} results could be read; run again later"
+                raise BatchError(f"{said}; {self._gone(sent)}")
             self._note("void", sent, note=f"{status.id} holds none of these calls")
             raise BatchError(f"{status.id}: holds none of the {len(left)} calls that it was taken for; run again")
         made = _utc(status.created_at)

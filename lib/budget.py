@@ -113,6 +113,9 @@ def _add(so_far: Totals, row: Call, usd: float) -> Totals:
 class Budget:
     """What a run may still spend; threads may use it. `earlier` are the rows of its earlier sessions.
 
+    A provider may bill more than a call's worst case (thoughts beyond the limit of tokens): from then on every
+    call's worst case counts as many times more.
+
     >>> from lib.config import Model
     >>> tight, model = Budget(limit_usd=0.00001), Model("openai", "m", price_as="claude-haiku-5-5")
     >>> tight.reserve(Prompt("", "", "Which?"), model, max_tokens=8)
@@ -126,6 +129,7 @@ class Budget:
         self.limit_usd, self.totals = limit_usd, earlier or Totals()
         self._listed = listed or prices.load()
         self._reserved = 0.0
+        self._beyond = 1.0  # the most that a call has cost, by its worst case
         self._lock = threading.Lock()
 
     def reserve(self, prompt: Prompt, model: config.Model, *, max_tokens: int) -> float:
@@ -137,6 +141,7 @@ class Budget:
         today = datetime.now(UTC).date()
         worst = worst_usd(prompt, model, max_tokens=max_tokens, on=today, listed=self._listed)
         with self._lock:
+            worst *= self._beyond
             spent, doubt, flying = self.totals.spent_usd, self.totals.in_doubt_usd, self._reserved
             if self.limit_usd is not None and spent + doubt + flying + worst > self.limit_usd:
                 raise BudgetReached(
@@ -150,5 +155,6 @@ class Budget:
         """A call has ended: what was set aside for it becomes what its row cost."""
         usd = cost_usd(row, priced_as=model.priced_as, listed=self._listed)
         with self._lock:
+            self._beyond = max(self._beyond, usd / reserved if reserved else 1.0)
             self._reserved -= reserved
             self.totals = _add(self.totals, row, usd)

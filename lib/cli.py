@@ -229,9 +229,9 @@ def _freeze(arguments: argparse.Namespace) -> int:
 
 
 def _seal(arguments: argparse.Namespace) -> int:
-    from lib import seal
+    from lib import launch
 
-    print(f"wrote {seal.seal(arguments.study, arguments.run)}")
+    print(f"wrote {launch.sealed(arguments.study, arguments.run)}")
     return 0
 
 

@@ -11,14 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from datetime import date
 
-from lib import questions
+from lib import letters, questions
 from lib.config import Study
 from lib.prices import Tokens
-from lib.schema import LETTERS, Call, Question, call_id
+from lib.schema import Call, Question, call_id
 
 MOST_TOKENS = 10**9  # of one call; more is no count, and far larger numbers are no floats either
 ANSWERS = ("letter", "unparseable", "gate")  # the classes of an answer
-ANY_LETTER = frozenset(LETTERS)
+SAID = ("letter", "unparseable")  # the classes of what a model has said
+PLAIN = ("bare", "json", "answer", "own line")  # rules that find the same letter whatever the options say
 # Provider in study.toml -> what rows call it, where that is another name.
 CALLED = {"openai": ("openai-compatible",), "stub": ("STUB",), "anthropic": ("anthropic", "anthropic-batch")}
 
@@ -29,6 +30,8 @@ def faults(row: Call) -> Iterator[str]:
     for name, value in counts.items():
         if value is not None and value < 0:
             yield f"{name} = {value}; allowed is 0 or more"
+    if row.attempt < 1:
+        yield f"attempt = {row.attempt}; allowed is 1 or more"
     try:
         date.fromisoformat(row.started_at[:10])
     except ValueError:
@@ -46,6 +49,8 @@ def faults(row: Call) -> Iterator[str]:
 def _of_answer(row: Call) -> Iterator[str]:
     if row.class_ is None:
         return  # neither accepted nor failed: its cell is missing, and says so
+    if row.class_ in SAID and not row.text:
+        yield f"class = {row.class_!r} and text = ''; allowed is a text, since an empty reply is never accepted"
     if row.class_ == "unparseable" and (row.letter or row.shown):
         yield f"class = 'unparseable' and letter = {row.letter or row.shown!r}; allowed is null, or class = 'letter'"
     elif row.class_ in ("letter", "gate") and row.letter is None:
@@ -103,5 +108,6 @@ def _of_letter(row: Call, study: Study) -> Iterator[tuple[str, str]]:
     if row.letter != meant:
         means = f"is {meant!r} in sample {row.sample} with option_order = {order!r}" if meant else "is no letter"
         yield "letter", f"letter = {row.letter!r}, but shown = {row.shown!r} {means}"
-    if row.shown and (said := row.text.strip()) in ANY_LETTER and said != row.shown:
-        yield "letter", f"shown = {row.shown!r}, but text = {said!r}"
+    choice = letters.extract(row.text)
+    if row.shown and choice.letter not in (None, row.shown) and choice.cue in PLAIN:
+        yield "letter", f"shown = {row.shown!r}, but text = {row.text.strip()[:60]!r}"

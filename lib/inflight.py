@@ -59,8 +59,10 @@ class InFlight:
 
         Raises:
             ValueError: a row longer than a slot.
-            OSError: it could not be written (a full disk).
+            OSError: it could not be written (a full disk), or the file is gone.
         """
+        if not os.fstat(self._file).st_nlink:
+            raise OSError(errno.ENOENT, "was deleted while this run was using it; nothing was asked", str(self.path))
         line = jsonl.dump(row).encode()
         if len(line) > SLOT:
             raise ValueError(f"{self.path}: the row of {row.arm} {row.question} has {len(line)} bytes, over {SLOT}")

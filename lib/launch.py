@@ -9,13 +9,16 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
-from lib import batch, batch_journal, check, freeze, material, questions, record, status
+from lib import batch, batch_journal, check, freeze, material, paths, questions, record, seal, status
 from lib import run as run_
 from lib.arms import Material
 from lib.budget import Totals
 from lib.config import Study
+from lib.frozen import FreezeError
+from lib.ledger import Ledger
 from lib.models import environment
 from lib.plan import Cell
 from lib.schema import Language, Question
@@ -64,6 +67,23 @@ def run(study: Study, wanted: Wanted) -> int:
         print(f"{arm}: not run: {why}")
     print(status.standing(study.path("runs", name, "calls.jsonl"), study))
     return 0
+
+
+def sealed(study: str, run: str) -> Path:
+    """Seal a finished run, see `seal.seal`; what was in flight or torn when it ended is settled before.
+
+    Raises:
+        LedgerError: it is being written, or its ledger is damaged.
+        FreezeError: no such run, one that has changed since it was sealed, or calls on their way in batches.
+    """
+    folder = paths.study_folder(study) / "runs" / run
+    path = folder / "calls.jsonl"
+    if Path(run).name != run or not path.is_file() or (folder / seal.SEALED).exists():
+        return seal.seal(study, run)
+    with Ledger(path, report=lambda note: print(f"note: {note}", file=sys.stderr)):  # nobody else writes meanwhile
+        if sent := batch_journal.on_their_way(folder):
+            raise FreezeError(f"{folder}: {sent} calls are on their way in batches: read them before it is sealed")
+        return seal.seal(study, run)
 
 
 def pilot(study: Study, *, language: Language | None) -> int:

@@ -16,12 +16,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Self
 
-from lib import inflight, jsonl, lines
+from lib import disturbed, inflight, jsonl, lines
 from lib.consistency import MOST_TOKENS
 from lib.done import Done
 from lib.lines import LedgerError, LedgerWarning, Report, read, read_all
 from lib.models import Reply, same_model
 from lib.schema import Call, CallError
+from lib.seal import SEALED
 
 __all__ = ["Ledger", "LedgerError", "LedgerWarning", "read", "read_all", "refusal"]
 
@@ -50,7 +51,7 @@ class Ledger:
     Opening one that was not closed records what was in flight then, as rows with the error `in_doubt`.
 
     Raises:
-        LedgerError: another process writes it, or it is damaged in the middle.
+        LedgerError: another process writes it, it is damaged in the middle, or it is sealed.
 
     >>> import tempfile
     >>> with Ledger(Path(tempfile.mkdtemp()) / "calls.jsonl") as ledger:
@@ -61,7 +62,10 @@ class Ledger:
     def __init__(self, path: str | Path, *, report: Report | None = None) -> None:
         self.path = Path(path)
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        lines.there(self.path)
+        if lines.there(self.path) and (self.path.parent / SEALED).exists():
+            raise LedgerError(f"{self.path}: sealed, so nothing is added to it; {SEALED} beside it says when")
+        if said := disturbed.left(self.path):
+            raise LedgerError(said)
         self._size = 0
         self._writing, self._beginning = threading.Lock(), threading.Lock()
         self._slots: inflight.InFlight | None = None
@@ -93,12 +97,14 @@ class Ledger:
         For calls that may be billed. A slot serves one call at a time; others are for other threads.
 
         Raises:
-            LedgerError: the ledger is closed.
+            LedgerError: the ledger is closed, or another program has taken it away.
             OSError: it could not be written; nothing must be asked then.
         """
         with self._beginning:  # not the lock of `append`, which is held while the disk syncs
             if self._file is None:
                 raise LedgerError(f"{self.path}: closed")
+            if said := disturbed.moved(self._file, self.path):
+                raise LedgerError(f"{said}; {disturbed.rescue(self._file, self.path)}")
             if self._slots is None:
                 self._slots = inflight.InFlight(self.path)
                 _sync_folder(self.path.parent)
@@ -109,7 +115,8 @@ class Ledger:
         """Write rows, all or none; when this returns they are on the disk. One sync serves them all.
 
         Raises:
-            LedgerError: the ledger is closed, or holds an accepted reply for such a call already.
+            LedgerError: the ledger is closed, holds an accepted reply for such a call already, or another
+                program has written it (nothing is written then) or taken it away (they are where it is).
             OSError: they could not be written (a full disk), and the file is as it was before; or they are
                 written, and no temporary file has room for what is done: nothing more can be asked.
         """
@@ -123,8 +130,12 @@ class Ledger:
             for call in accepted:
                 if call in self.done or accepted.count(call) > 1:
                     raise LedgerError(f"{self.path}: call {call} has an accepted reply already")
+            if said := disturbed.resized(self._file, self.path, self._size):
+                raise LedgerError(f"{said}; nothing was added: restore it and run again")
             start = self._size
             self._write(b"".join(line for _, line in written))
+            if said := disturbed.moved(self._file, self.path):
+                raise LedgerError(f"{said}; {disturbed.rescue(self._file, self.path)}")
             for row, line in written:
                 self._count(row, start)
                 start += len(line)

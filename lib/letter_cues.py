@@ -23,7 +23,10 @@ BARE = re.compile(rf"{_LEFT}([A-Da-d])(?:{_RIGHT}|\s[.-]{{1,3}}\s?)")
 # -- JSON ---------------------------------------------------------------------------------------
 _KEYS = r"answer|letter|choice|option|selection|selected|resposta|letra|opcao|alternativa|escolha|respuesta|opcion"
 _KEYS += r"|eleccion|gabarito"
-JSON = _compile(rf"[\"'](?:\w{{1,20}}[_ -])?(?:{_KEYS})[\"']\s?:\s?[\"']\s?\(?([A-D])\b(?!'\w|[+#-])")
+_NO_CHOICE = r"wrong|incorrect|previous|prior|old|rejected|discarded|excluded|eliminated|superseded|stale|other"
+_NO_CHOICE += r"|original|errada|incorreta|incorrecta|anterior|descartada|antiga|antigua|outra|otra|user|human|example"
+JSON = _compile(rf"[\"'](?:(?!{_NO_CHOICE})\w{{1,20}}[_ -])?(?:{_KEYS})[\"']\s?:\s?[\"']\s?\(?([A-D])\b(?!'\w|[+#-])")
+JSON_DENIED = _compile(r"[\"'](?:is_)?(?:correct|valid|answerable|answered)[\"']\s?:\s?false\b")
 JSON_TEXT = _compile(r":\s?\"([^\"\\\n]{1,400})\"")
 
 # -- the words of a choice ------------------------------------------------------------------------
@@ -43,12 +46,12 @@ _FILL = (
     rf"|{NOUN}))?)?"
 )
 _NAMES = (  # what the answer is called
-    r"answer|ans(?=[:.])|resposta|respuesta|gabarito|correta|certa|correcta|correct(?=:)"
-    rf"|(?:my|minha|mi|final) (?:choice|pick|vote|guess|selection|recommendation|escolha|opcao|aposta|voto"
-    rf"|eleccion|opcion"
+    r"answer|ans(?=[:.])|resposta|respuesta|gabarito|correta|certa|correcta|(?:correct|verdict|veredito|veredicto)(?=:)"
+    rf"|(?:my|minha|mi|final) (?:choice|pick|vote|guess|selection|recommendation|decision|decisao|escolha|opcao|aposta"
+    rf"|voto|eleccion|opcion"
     r"|apuesta)(?: goes to)?|meu voto|recomendacao|recomendacion|recommendation"
     rf"|(?:chosen|selected) (?:{NOUN}|answer)|(?:{NOUN}|resposta|respuesta) (?:escolhida|elegida|selec?cionada)"
-    rf"|(?:{_GOOD}|(?:most|mais|mas) \w{{1,20}}) (?:{NOUN}|one|pick|here)"
+    rf"|(?:{_GOOD}|(?:most|best|mais|mas) \w{{1,20}}) (?:{NOUN}|one|pick|here)"
     r"|(?:melhor|mejor)(?= (?:é|e|es|seria) )|(?:opcao|alternativa|opcion|letra) (?:mais|mas) \w{1,20}|\\boxed"
 )
 _CHOOSING = r"choose|pick|select|go with|go for|going with|say|vote|recommend|prefer"  # only in the first person
@@ -76,11 +79,12 @@ IS_RIGHT = _compile(
 _LEAN = (
     r"probably|(?:most )?likely|definitely|certainly|clearly|obviously|provavelmente|certamente|com certeza|claramente"
     r"|probablemente|seguramente|ciertamente|(?:sin|sem) duda|definitivamente|creo que|acho que|creio que|diria que"
-    r"|(?:i )?(?:think|believe|guess)|so|therefore|thus|hence|logo|portanto|entao|assim|por(?: lo)? tanto"
+    r"|(?:i )?(?:think|believe|guess)|i'm (?:\w{1,12} )?(?:confident|sure|certain|convinced)(?: that)?"
+    r"|so|therefore|thus|hence|logo|portanto|entao|assim|por(?: lo)? tanto"
     r"|entonces|asi que"
     r"|por isso|por eso|conclusion|conclusao"
 )
-_IT_IS = r"it's|it is|it must be|that's|that is|é|es|seria|sea|seja"
+_IT_IS = r"it's|it is|it (?:must|has to) be|that's|that is|é|es|seria|sea|seja|tem que ser|tiene que ser"
 _START = r"(?:^|(?<=[\n.;:!])|(?<=, )|(?<=[.;:!,] ))[\s*_\"'>#(-]{0,6}(?:(?:and|but|e|mas|y|pero) )?"
 WEAK = _compile(
     rf"{_START}(?P<lean>(?:(?:{_LEAN})\b[,:]? ?){{0,2}})(?:"
@@ -102,13 +106,15 @@ LINE = re.compile(
 
 # -- what takes a letter back -----------------------------------------------------------------------
 AFTER = _compile(  # where a choice ends
-    r"[\"'`*_)\]}>.,:;!]+(?=\s|$)|\s*$|\s*\n|\s+[(-]|\s+(?:because|since|porque|pois|ya que|as it|given|dado que"
+    r"[\"'`*_)\]}>.,:;!]+(?=\s|$)|\s*$|\s*\n|\s+[(-]|\s+(?-i:Question|Answer|Explanation|Reason(?:ing)?|Rationale"
+    r"|Confidence|Pergunta|Resposta|Explicacao|Justificativa|Pregunta|Respuesta|Explicacion|Justificacion):"
+    r"|\s+(?:because|since|porque|pois|ya que|as it|given|dado que"
     r"|for|due to|por|pel[oa]|debido|devido|para|over|rather than|instead of|and not|em vez|en vez|ao inves)\b",
     re.I | re.M,
 )
 ENDS = _compile(
-    r"[\"'`*_)\]}]*(?:[.!:;]|,(?= (?:because|since|porque|pois|ya que)\b)|,?\s*$|\s?\n| -| \(| (?:because|since"
-    r"|porque|pois|ya que)\b)"
+    r"[\"'`*_)\]}]*(?:[.!:;]| it is\W{0,2}$|,(?= (?:because|since|porque|pois|ya que)\b)|,?\s*$|\s?\n| -| \("
+    r"| (?:because|since|porque|pois|ya que)\b)"
 )
 LAST = re.compile(r"[\s\"'`*_).\]}]*(?:\n|$)")
 SEVERAL = re.compile(
@@ -135,11 +141,14 @@ REJECTED = _compile(
 CONDITION = _compile(
     r"(?:^|[,:(]\s?)\W{0,3}(?:(?:and|but|e|mas|y|pero|even|only) )?(?:if|unless|se|si|caso|assuming|a menos)\s(.*)$"
 )
+_TO_CHOOSE = r"(?:escolher|responder|decidir|optar|dizer|chutar|apostar|elegir|escoger|decir|marcar)"
 HAVING_TO = _compile(
     r"(?:i|we)(?: had| have|'m forced| am forced|'m| am| must| were)\b(?:.{0,12}\b(?:to|choose|pick"
     r"|not mistaken|right))|forced"
-    r"|(?:eu )?(?:tiver|tivesse|for |fosse |precisasse|precisar|devo|tenho)\b.{0,25}|nao me engano|no me equivoco"
-    r"|(?:yo )?(?:tuviera|tuviese|tengo|debo|hubiera|fuera)\b.{0,25}"
+    r"|(?:eu )?(?:(?:tiver|tivesse|tenho) (?:de|que)|(?:for|fosse)(?: (?:para|preciso|necessario|obrigad[oa] a|mesmo))?"
+    rf"(?=.{{0,20}}\b{_TO_CHOOSE})|(?:precisasse|precisar|devo)(?: (?:de|mesmo))? {_TO_CHOOSE})\b.{{0,25}}"
+    rf"|nao me engano|no me equivoco|(?:yo )?(?:(?:tuviera|tuviese|tengo|hubiera) (?:que|de)|debo {_TO_CHOOSE}"
+    rf"|fuera(?=.{{0,20}}\b{_TO_CHOOSE}))\b.{{0,25}}"
 )
 ONLY_IF = _compile(
     r"\W{0,4}\s(?:but only |only |so |somente |apenas |solo )?(?:if|unless|provided|se|si|caso|desde que"
@@ -159,6 +168,18 @@ OTHERS = _compile(
     r"|\b(?:at first|initially|a prime(?:i)?ra vista|inicialmente|al principio|a principio|tempting|tentador)\b"
 )
 ON_THE_OTHER_HAND = _compile(r"(?:, |; |\b)(?:but|however|yet|porem|pero|sin embargo)\b|, mas\b")
+_SOURCE = (
+    r"material|text|docu|docs|trech|fragment|passage|passagem|pasaje|chunk|changelog|context|source|fonte|fuente|evid"
+    r"|release|not[ae]|secti|secao|seccion|code|codigo|card|excerpt|extract|extrato|vers|decis|\d|[\"'`]"
+)
+_ACCORDING = r"(?i:segundo|segun|according to|de acordo com|de acuerdo con|conforme)\s+(?:(?:[oa]s?|el|la|los|las)\s+)?"
+_SOMEBODY = rf"(?=[A-Z][a-z])(?![^,.]{{0,60}}?(?i:{_SOURCE}))[^,.]{{1,60}}"
+HEARSAY = re.compile(rf"\b{_ACCORDING}{_SOMEBODY},.{{0,12}}$")  # "Segundo o Joao, ", not "Segundo o texto, "
+HEARSAY_AFTER = re.compile(rf"\W{{0,3}}\s{_ACCORDING}{_SOMEBODY}")
+OUTDATED = _compile(  # what was once right is said beside what is now, or alone
+    r"\b(?:superseded|old|older|outdated|obsolete|former|original|stale|deprecated|antig[oa]|obsolet[oa]|viej[oa])"
+    r" (?:correct |right )?$"
+)
 FORMAT = _compile(r"\b(?:reply|respond|responda|responde|conteste|example|exemplo|ejemplo)\b")
 NONE = _compile(
     r"\bnone of (?:these|them|the above|the options|the alternatives|[A-D],)|\bnenhuma d(?:as|elas)\b"
@@ -200,6 +221,7 @@ LEAD = _compile(
 TEXT_THEN_LETTER = re.compile(r"\W{1,3}\(?([A-D])[).\s*\]]{0,4}$")
 ECHO = re.compile(r"[(\[]\s?A\s?[,/|]\s?B\s?[,/|]\s?C\s?[,/|]?\s?(?:(?:or|and|ou|e|o|y|u)\s)?D\s?[)\]]")
 REPEATED = re.compile(rf"{_LEFT}([A-D])(?:[\s,.]{{1,3}}\1)+{_RIGHT}")
+ITEM = re.compile(r"\(([a-d])\)")
 LISTED = re.compile(r"(?<!\w)(?<!\boption )(?<!\bthan )(?<!\bunlike )([A-D])(?:\)|[.:] (?=[A-Z]))")
 EMPHASIS = re.compile(r"(?<!\w)_{1,2}([A-Da-d])_{1,2}(?!\w)")
 PARENTHESIS = re.compile(r"\([^()]{0,200}\)")

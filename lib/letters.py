@@ -130,8 +130,8 @@ def _option_text(plain: str, texts: Mapping[str, list[str]]) -> list[str]:
     if said and texts.get(letter) == said and not plain[1:2].isalnum():
         return [letter]
     if after := cues.TEXT_THEN_LETTER.search(plain):
-        said = words(plain[: after.start()])
-        return [after[1]] if said and said == texts.get(after[1]) else []
+        own, said = texts.get(after[1]), plain[: after.start()]
+        return [after[1]] if own and own in (words(said), words(cues.LEAD.sub("", said, count=1))) else []
     return []
 
 
@@ -139,13 +139,15 @@ def _json(plain: str, texts: Mapping[str, list[str]]) -> Iterator[Found]:
     """The letters that JSON gives; "?" where another of its values is another option's text."""
     values = [words(found[1]) for found in cues.JSON_TEXT.finditer(plain)] if texts else []
     others = {letter for letter, text in texts.items() if text and text in values}
+    denied = cues.JSON_DENIED.search(plain)
     for match in cues.JSON.finditer(plain):
         letter, (start, end) = match[1].upper(), match.span(1)
         if cues.FORMAT.search(_sentence(plain, match.start())):
             continue
         rest = plain[end : end + REST].split('"', 1)[0]
         own = _says_own(letter, rest, texts)
-        clash = (others and letter not in others) or _contradicts(letter, rest, texts) or cues.SEVERAL.match(rest)
+        clash = denied or cues.SEVERAL.match(rest) or _contradicts(letter, rest, texts)
+        clash = clash or (others and letter not in others)
         yield Found("?" if clash or not (own or cues.AFTER.match(rest)) else letter, start, end)
 
 
@@ -155,6 +157,9 @@ def _accepted(plain: str, texts: Mapping[str, list[str]], *patterns: re.Pattern[
         for match in pattern.finditer(plain):
             found = Found(match[match.lastindex or 1], *match.span(match.lastindex or 1))
             if _is_not_a_choice(plain, match, found):
+                continue
+            if cues.OUTDATED.search(_sentence(plain, match.start())):
+                yield found._replace(letter="?")
                 continue
             rest = plain[found.end : found.end + REST]
             own = _says_own(found.letter, rest, texts)
@@ -185,6 +190,8 @@ def _is_not_a_choice(plain: str, match: re.Match[str], found: Found) -> bool:
         or cues.NOT.search(clause)
         or (condition and not cues.HAVING_TO.match(condition[1]))
         or cues.FORMAT.search(sentence)
+        or cues.HEARSAY.search(sentence)
+        or cues.HEARSAY_AFTER.match(rest)
         or cues.OTHERS.search(cues.ON_THE_OTHER_HAND.split(sentence)[-1])
         or cues.ONLY_IF.match(rest)
         or (cues.WOULD.search(match[0]) and cues.BUT.match(rest))
@@ -218,9 +225,10 @@ def _lines(plain: str, texts: Mapping[str, list[str]]) -> Iterator[Found]:
         own = _says_own(found.letter, rest, texts)
         if match[0][-1] in "*_" and not (set(".:)") & set(match[0]) or own or cues.ENDS.match(rest)):
             continue  # "**B** fails because"
-        listed = cues.LISTED.findall(cues.PARENTHESIS.sub("", rest.split("\n", 1)[0]))
-        several = any(other != found.letter.upper() for other in listed) or (cues.SEVERAL.match(rest) and not own)
-        taken_back = several or _contradicts(found.letter, rest, texts)
+        line = rest.split("\n", 1)[0]
+        listed = cues.LISTED.findall(cues.PARENTHESIS.sub("", line)) + cues.ITEM.findall(line)
+        several = any(other.upper() != found.letter.upper() for other in listed)
+        taken_back = several or (cues.SEVERAL.match(rest) and not own) or _contradicts(found.letter, rest, texts)
         yield found._replace(letter="?") if taken_back or cues.BARE.fullmatch(rest) else found
 
 

@@ -153,7 +153,7 @@ def walk(file: BinaryIO, path: Path) -> Iterator[Line]:
         try:
             call = _row(line.removesuffix(b"\n"), f"{path}:{number}") if line.strip() else None
         except LedgerError:
-            if _whole(line) or any(later.strip() for later in file):
+            if not is_torn(line) or any(later.strip() for later in file):
                 raise
             return
         yield Line(number, start, start + len(line), call, line.endswith(b"\n"))
@@ -198,12 +198,30 @@ def repeats(number: int, first: int, call: str, count: int, path: Path) -> str:
     return note + (f", as are {count - 1} more such lines" if count > 1 else "")
 
 
-def _whole(line: bytes) -> bool:
-    """Whether a line is an object to its end. A cut one never is: the last brace is its last byte."""
-    try:
-        return isinstance(json.loads(line), dict)  # kindly: a line that says a key twice is damaged, not torn
-    except (ValueError, RecursionError):  # not UTF-8 included
+def is_torn(line: bytes) -> bool:
+    """Whether a last line is what a broken write leaves: the beginning of one object, or blocks of zeros.
+
+    Anything else is damage, and setting it aside could take whole rows with it: lines that have lost the line
+    end between them, a file whose line ends are carriage returns, a byte of a whole line that has flipped, what
+    another program has written.
+
+    >>> is_torn(b'{"call":"12'), is_torn(b'{"call":1}{"call":2}'), is_torn(b">>>>>>> theirs")
+    (True, False, False)
+    """
+    if not line.strip(b"\0 \t\r"):
+        return True
+    if not line.startswith(b"{"):
         return False
+    try:
+        _ONE.raw_decode(line.decode(errors="replace"))
+    except ValueError:
+        return True
+    except RecursionError:  # no write of ours nests so deeply
+        return False
+    return False
+
+
+_ONE = json.JSONDecoder(parse_int=len)  # of any length: a line that cannot be read for its digits is not torn
 
 
 def _row(line: bytes, where: str) -> Call:

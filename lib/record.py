@@ -138,7 +138,7 @@ def _write(path: Path, head: dict[str, Any], not_run: dict[str, str], *, asked: 
     A reason of an earlier session goes when its arm was `asked` again and could be run.
     """
     data = _earlier(path) if intake.there(path) else dict(head)
-    if not isinstance(data, dict) or "started_at" not in data or not isinstance(data.get("not_run", {}), dict):
+    if not _is_head(data):
         raise ValueError(f"{path}: not the head of a run; move it away to write a new one")
     for key in ("run", "study", "language"):
         if data.get(key, head[key]) != head[key]:
@@ -151,6 +151,13 @@ def _write(path: Path, head: dict[str, Any], not_run: dict[str, str], *, asked: 
     scratch = path.with_suffix(".json.part")
     scratch.write_text(json.dumps(data, indent=2, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n")
     scratch.replace(path)
+
+
+def _is_head(data: Any) -> bool:
+    if not isinstance(data, dict) or "started_at" not in data or not isinstance(data.get("not_run", {}), dict):
+        return False
+    sessions = data.get("resumed", [])
+    return isinstance(sessions, list) and all(isinstance(each, dict) and "started_at" in each for each in sessions)
 
 
 def _earlier(path: Path) -> Any:

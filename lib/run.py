@@ -17,7 +17,7 @@ from lib.arms import Material
 from lib.attempts import ATTEMPTS, FIRST_WAIT_S, Asked, Asking, abstention
 from lib.budget import Budget, BudgetReached, bills
 from lib.crew import Crew
-from lib.ledger import Ledger
+from lib.ledger import Ledger, LedgerError
 from lib.plan import Cell, answered, key, plan, prompt_of, sampling_seed, twins
 from lib.schema import Call
 
@@ -121,12 +121,12 @@ class Flight:
         self._crew.dismiss()
         if self._crew.busy:
             print(f"waiting for {self._crew.busy} replies (interrupt again to leave them in doubt)", file=sys.stderr)
-        fault = None
+        fault: Exception | None = None
         while self._crew.busy:
             ended = self._crew.ended()
             try:
                 self._write([result for _, result in ended if isinstance(result, Call)])
-            except OSError as full:  # these stay in doubt; those that come may find room
+            except (OSError, LedgerError) as full:  # these stay in doubt; those that come may find room
                 fault = full
             self._crew.clear(len(ended))
         if fault:

@@ -167,7 +167,13 @@ def test_the_studys_own_cache_lifetime_comes_before_the_environments():
         assert model.details["cache_ttl"] == "1h"
 
 
-@pytest.mark.parametrize("usage", [{"input_tokens": -1}, {"cache_creation": {"ephemeral_1h_input_tokens": 9}}])
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {"input_tokens": -1},
+        {"cache_creation_input_tokens": 8, "cache_creation": {"ephemeral_1h_input_tokens": 9}},
+    ],
+)
 def test_impossible_token_counts_are_an_error_of_their_own(usage):
     found = failure(message(**usage))
     assert isinstance(found, models.ImpossibleUsage) and (found.kind, found.retryable) == ("bad_usage", False)

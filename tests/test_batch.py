@@ -303,8 +303,8 @@ def test_a_foreign_batch_that_was_still_running_is_let_go_when_it_ends(study):
 
 
 def test_an_old_batch_is_not_taken_for_ours(study):
-    """Made a quarter of an hour before ours was to be sent: clocks may differ by ten minutes."""
-    provider = Provider(looks=9, made=datetime.datetime.now(datetime.UTC) - datetime.timedelta(minutes=15))
+    """Made 25 hours before ours was to be sent: clocks may differ by a day."""
+    provider = Provider(looks=9, made=datetime.datetime.now(datetime.UTC) - datetime.timedelta(hours=25))
     provider.batches["msgbatch_1"] = [{"custom_id": f"foreign-{i}", "params": {}} for i in range(8)]
     provider.seen["msgbatch_1"] = 0
     provider.accidents, provider.refuses = [httpx2.ConnectError("reset")], True
@@ -312,6 +312,54 @@ def test_an_old_batch_is_not_taken_for_ours(study):
         go(study, provider, "A0")
     provider.looks = 1
     assert go(study, provider, "A0").rows == {"letter": 8} and len(provider.batches) == 2
+
+
+@pytest.mark.parametrize("minutes", [11, 120, 23 * 60])
+def test_a_clock_that_is_ahead_of_the_providers_sends_nothing_twice(study, minutes):
+    provider = Provider(made=datetime.datetime.now(datetime.UTC) - datetime.timedelta(minutes=minutes))
+    provider.accidents = [httpx2.ReadError("reset")]  # after the batch was accepted
+    with pytest.raises(BatchError, match="nobody knows"):
+        go(study, provider, "A0")
+    assert go(study, provider, "A0").rows == {"letter": 8} and len(provider.batches) == 1
+
+
+@pytest.mark.parametrize(
+    "read",
+    [lambda said: "", lambda said: "<html>busy</html>", lambda said: said.replace('"custom_id": "', '"id": "f')],
+    ids=["nothing", "a page", "other ids"],
+)
+def test_a_batch_that_was_accepted_is_not_sent_again_because_its_results_cannot_be_read(study, read):
+    provider = Provider()
+    whole = provider._results
+    provider._results = lambda id_: read(whole(id_))
+    for _ in range(2):
+        with pytest.raises(BatchError, match=r"none of its 8 results could be read; run again later; if it is gone"):
+            go(study, provider, "A0")
+    provider._results = whole
+    assert go(study, provider, "A0").rows == {"letter": 8} and len(provider.batches) == 1
+
+
+@pytest.mark.parametrize(
+    "broken, kind",
+    [
+        ("", "batch_missing"), ("not json", "batch_missing"), ("[]", "batch_missing"), ("[" * 100_000, "batch_missing"),
+        ('{"result": {"type": "expired"}}', "batch_missing"), ('{"custom_id": "ID", "result": null}', "bad_reply"),
+        ('{"custom_id": "ID"}', "bad_reply"), ('{"custom_id": "ID", "result": {"type": "succeeded"}}', "bad_reply"),
+        ('{"custom_id": "ID", "result": {"type": "succeeded", "message": null}}', "bad_reply"),
+    ],
+)  # fmt: skip
+def test_one_broken_result_costs_the_others_nothing_and_is_in_doubt_itself(study, broken, kind):
+    provider = Provider()
+    whole = provider._results
+
+    def results(id_):
+        first, *rest = whole(id_).splitlines()
+        return "\n".join([*rest, broken.replace("ID", json.loads(first)["custom_id"])])
+
+    provider._results = results
+    assert go(study, provider, "A0").rows == {"letter": 7, kind: 1}
+    (row,) = [row for row in rows(study) if row.error]
+    assert budget.in_doubt(row) and row.input_tokens > 0
 
 
 def test_two_batches_that_may_be_ours_stop_the_run_instead_of_a_guess(study):

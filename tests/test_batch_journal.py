@@ -64,3 +64,26 @@ def test_damage_and_contradictions_name_file_and_line(tmp_path):
     path.unlink()
     with pytest.raises(JournalError, match="harvested for k, which is not open"):
         journal(tmp_path, HARVESTED)
+
+
+@pytest.mark.parametrize("end", [b"\r", b""], ids=["carriage returns", "no line ends"])
+def test_lines_that_have_lost_their_ends_are_damage_and_never_a_torn_line(tmp_path, end):
+    """Taken for a torn line, the batch would be forgotten and sent again."""
+    journal(tmp_path, INTENDED, SUBMITTED)
+    path = tmp_path / "batches.jsonl"
+    path.write_bytes(path.read_bytes().replace(b"\n", end))
+    with pytest.raises(JournalError, match=r"batches.jsonl:1: not JSON"):
+        Journal(path)
+
+
+@pytest.mark.parametrize(
+    "faulty, said",
+    [
+        (dataclasses.replace(INTENDED, at="yesterday"), "at = 'yesterday'; allowed is a time such as"),
+        (dataclasses.replace(INTENDED, at="2026-11-30T20:00:00"), "at = '2026-11-30T20:00:00'; allowed"),
+        (dataclasses.replace(INTENDED, calls=()), "intended without calls"),
+    ],
+)
+def test_what_cannot_be_looked_for_at_the_provider_is_refused(tmp_path, faulty, said):
+    with pytest.raises(JournalError, match=said):
+        journal(tmp_path, faulty)

@@ -102,6 +102,16 @@ def test_a_call_that_could_lead_over_the_limit_is_refused_while_others_are_in_fl
         Budget(limit_usd=2.5 * WORST, listed=LISTED, earlier=Totals(9, 2 * WORST)).reserve(PROMPT, role, max_tokens=8)
 
 
+def test_a_provider_that_bills_ten_times_the_worst_case_is_reckoned_with_from_then_on():
+    """158 tokens out where 8 were allowed: two such calls fit into 25 worst cases, a third does not."""
+    role, tight = Model("openai", "cheap"), Budget(limit_usd=25 * WORST, listed=LISTED)
+    for _ in range(2):
+        tight.settle(tight.reserve(PROMPT, role, max_tokens=8), row(output_tokens=158), role)
+    assert tight.totals.spent_usd == pytest.approx(20 * WORST)
+    with pytest.raises(BudgetReached, match=r"a call may cost 0\.001590 USD"):
+        tight.reserve(PROMPT, role, max_tokens=8)
+
+
 def test_threads_set_no_more_aside_than_the_limit_holds():
     tight = Budget(limit_usd=20.5 * WORST, listed=LISTED)
 

@@ -117,6 +117,16 @@ def test_what_must_not_be_recorded_as_an_answer_is_refused(fake, out, kind):
     assert error and error.kind == kind
 
 
+@pytest.mark.parametrize(
+    "said",
+    [{"text": 5}, {"text": ["B"]}, {"used": [HAIKU]}, {"used": {HAIKU: "all"}}, {"usage": [1]}, {"usage": None}],
+)
+def test_whatever_it_says_is_a_reply_or_an_error_and_never_a_traceback(fake, said):
+    with pytest.raises(ModelError) as raised:
+        fake.says(result(**said)).ask()
+    assert raised.value.kind == "bad_reply"
+
+
 def test_a_second_model_for_chores_is_not_taken_for_the_one_that_answered(fake):
     chores, answer = {"claude-opus-5": {"outputTokens": 99}}, {HAIKU: {"outputTokens": 4}}
     assert fake.says(result(used=chores | answer)).ask().model == HAIKU

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import http.server
 import json
 import threading
@@ -10,8 +11,10 @@ from contextlib import contextmanager
 import fakes
 import pytest
 
-from lib import cli, config, ledger, material, paths, results
+from lib import cli, config, inflight, jsonl, ledger, material, paths, results, seal
+from lib.batch_journal import Asked, Entry, Journal
 from lib.ledger import Ledger
+from lib.schema import CallError
 
 
 @pytest.fixture
@@ -135,10 +138,13 @@ def test_a_ledger_that_somebody_writes_is_left_alone(folder, capsys):
         ("[" * 99_999, "nested too deeply"),
         ('{"run": 1, "run": 2}', "the key 'run' twice"),
         ("{}", "not the head of a run"),
+        ('{"started_at": "x", "resumed": "x"}', "not the head of a run"),
+        ('{"started_at": "x", "resumed": [1]}', "not the head of a run"),
+        ('{"started_at": "x", "resumed": [{}]}', "not the head of a run"),
         ('{"started_at": "x", "study": "other"}', "study = 'other', not 'samovar': it is another run's; move it away"),
         ('{"started_at": "x", "run": "main-pt"}', "run = 'main-pt', not 'exploratory-en'"),
     ],
-    ids=range(5),
+    ids=range(8),
 )
 def test_a_run_json_that_is_not_this_runs_is_not_written_into(folder, capsys, text, said):
     path = folder / "runs/exploratory-en/run.json"
@@ -161,3 +167,56 @@ def test_material_is_in_the_language_that_is_asked_for(folder):
     assert (loaded.language, material.load(config.load(folder)).language) == ("pt", "en")
     assert set(loaded.cards) == {card.id for card in fakes.CARDS}
     assert {chunk.doc for chunk in loaded.chunks.values()} == set(fakes.TEXTS)
+
+
+def made(folder):
+    """An exploratory run of one arm, and its ledger."""
+    assert cli.main(["run", str(folder), "--exploratory", "--arms", "A0"]) == 0
+    return folder / "runs/exploratory-en/calls.jsonl"
+
+
+def test_a_sealed_run_is_not_gone_on_with(folder, capsys):
+    path = made(folder)
+    assert cli.main(["seal", str(folder), path.parent.name]) == 0
+    before = {each.name: each.read_bytes() for each in path.parent.iterdir()}
+    for arms in ("A0", "A1"):  # nothing to ask, and something
+        assert cli.main(["run", str(folder), "--exploratory", "--arms", arms]) == 2
+        assert f"{path}: sealed, so nothing is added to it" in capsys.readouterr().err
+    assert {each.name: each.read_bytes() for each in path.parent.iterdir()} == before
+
+
+def test_a_run_is_not_sealed_while_it_is_written(folder, capsys):
+    path = made(folder)
+    with Ledger(path):
+        assert cli.main(["seal", str(folder), path.parent.name]) == 2
+    assert "is writing it" in capsys.readouterr().err
+    assert not (path.parent / "SEALED.sha256").exists()
+
+
+def test_what_was_in_flight_or_torn_is_settled_before_a_run_is_sealed(folder, capsys):
+    path = made(folder)
+    row = ledger.read(path)[0]
+    flying = dataclasses.replace(
+        row, call="f" * 64, text="", shown=None, letter=None, class_=None, error=CallError("in_doubt", "?")
+    )
+    inflight.beside(path).write_bytes(jsonl.dump(flying).encode().ljust(inflight.SLOT))
+    path.write_bytes(path.read_bytes() + b'{"call":"torn')
+    assert cli.main(["seal", str(folder), path.parent.name]) == 0
+    assert "1 calls were in flight at the end: now in_doubt" in capsys.readouterr().err
+    assert ledger.read(path, report=pytest.fail)[-1] == flying
+    assert list(seal.problems(folder)) == []
+
+
+def test_a_run_with_calls_in_batches_is_not_sealed(folder, capsys):
+    path = made(folder)
+    sent = Entry("intended", "k", "2026-11-30T20:00:00+00:00", "m", calls=(Asked("c", "A0", "f1", 0, "0" * 64),))
+    Journal(path.with_name("batches.jsonl")).write(sent)
+    assert cli.main(["seal", str(folder), path.parent.name]) == 2
+    assert "1 calls are on their way in batches: read them before it is sealed" in capsys.readouterr().err
+
+
+def test_a_damaged_ledger_is_not_sealed(folder, capsys):
+    path = made(folder)
+    path.write_bytes(b"[]\n" + path.read_bytes())
+    assert cli.main(["seal", str(folder), path.parent.name]) == 2
+    assert "calls.jsonl:1: a Call is a JSON object" in capsys.readouterr().err

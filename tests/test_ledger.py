@@ -125,12 +125,35 @@ def test_a_whole_last_row_without_its_line_end_is_kept(path):
 
 def test_each_torn_line_gets_a_file_of_its_own(path):
     notes: list[str] = []
-    for torn in (b'{"call', b"\0\0\0", b"not json\n"):
+    for torn in (b'{"call', b"\0\0\0", b'{"call":"1\n'):
         written(path, line(made(1)) + torn)
         Ledger(path, report=notes.append).close()
         assert path.read_bytes() == line(made(1))
-    assert [p.read_bytes() for p in sorted(path.parent.glob("*.torn-*"))] == [b'{"call', b"\0\0\0", b"not json\n"]
+    assert [p.read_bytes() for p in sorted(path.parent.glob("*.torn-*"))] == [b'{"call', b"\0\0\0", b'{"call":"1\n']
     assert [note.rsplit(" ", 1)[-1] for note in notes] == [f"calls.jsonl.torn-{n}" for n in (1, 2, 3)]
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        line(made(2))[:-1] + line(made(3)),  # the line end between two rows is lost
+        line(made(2)).replace(b"\n", b"\r") + line(made(3)).replace(b"\n", b"\r"),
+        line(made(2)).replace("ç".encode(), b"\xc3\xff"),  # a byte has flipped
+        line(made(2)).replace(b'"attempt":1', b'"attempt":' + b"9" * 5000),
+        b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}\n",
+        b"[1]\n",
+        b">>>>>>> theirs\n",
+        line(made(2)).decode().encode("utf-16"),
+    ],
+    ids=["two rows in one", "carriage returns", "bad byte", "digits", "deep", "list", "git", "UTF-16"],
+)
+def test_a_last_line_that_no_broken_write_leaves_is_damage_and_nothing_is_set_aside(path, end):
+    """Set aside, its rows would be asked and paid for again."""
+    written(path, line(made(1)) + end)
+    for opener in (ledger.read, Ledger):
+        with pytest.raises(LedgerError, match=rf"{path}:2: .*no torn end"):
+            opener(path)
+    assert path.read_bytes() == line(made(1)) + end
 
 
 def test_a_ledger_that_is_nothing_but_a_torn_line_starts_anew(path):
@@ -321,7 +344,7 @@ def write(path):
     say(os.getpid())
     with Ledger(path, report=lambda note: None) as ledger:
         for number in range(len(ledger.done), 10**6):
-            ledger.append(made(number, text="ção" * (number * 7919 % 2000)))
+            ledger.append(made(number, text="ção" * (1 + number * 7919 % 2000)))
             say(number)
 
 for _ in sys.stdin:
@@ -387,7 +410,7 @@ def test_a_refusal_says_what_was_wrong():
     assert ledger.refusal(REPLY._replace(model="/x/m.gguf"), "m") is None
 
 
-@given(st.text(), st.sampled_from("ABCD"), st.floats(0, 1e6), st.integers(0, 2**40))
+@given(st.text(min_size=1), st.sampled_from("ABCD"), st.floats(0, 1e6), st.integers(0, 2**40))
 def test_any_text_survives_the_ledger(tmp_path_factory, text, letter, latency_s, tokens):
     path = tmp_path_factory.mktemp("ledger") / "calls.jsonl"
     row = made(text=text, letter=letter, latency_s=latency_s, input_tokens=tokens)

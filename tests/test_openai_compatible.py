@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+import socket
+import threading
 import traceback
 
 import pytest
 
 from lib import config, ledger, models
-from lib.models import ModelError, NotAvailable, openai_compatible
+from lib.models import ModelError, NotAvailable, openai_compatible, sdk
 from lib.schema import Prompt
 from tests.loopback import Answer, serve
 
@@ -191,3 +194,51 @@ def test_more_cached_tokens_than_prompt_tokens_are_an_error_and_no_negative_numb
     usage = {"prompt_tokens": 100, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 101}}
     error = failure(completion(usage=usage))
     assert isinstance(error, models.ImpossibleUsage) and error.kind == "bad_usage" and not error.retryable
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_takes_neither_prompt_nor_key_anywhere(status):
+    with serve(lambda asked: Answer(completion())) as elsewhere:
+        error = failure(Answer(b"", status, {"Location": f"{elsewhere.url}/v1/chat/completions"}))
+        assert elsewhere.asked == []
+    assert error.kind == "bad_request" and f"a redirect to {elsewhere.url}" in error.message
+
+
+def test_a_reply_that_was_broken_off_is_no_answer():
+    """OpenRouter's: what the model had said when its provider failed."""
+    for broken in ({"finish_reason": "error"}, {"error": {"code": 502, "message": "gone"}}):
+        error = failure(completion(**broken))
+        assert error.kind == "bad_reply" and "broken off" in error.message
+
+
+def test_a_reply_that_never_ends_is_given_up(monkeypatch):
+    """One byte each 20 ms; a timeout between bytes alone would wait for ever."""
+    monkeypatch.setattr(sdk, "TIMEOUT_S", 0.3)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        over = threading.Event()
+
+        def drip():
+            with listening.accept()[0] as connection, contextlib.suppress(OSError):
+                connection.recv(65536)
+                connection.sendall(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n")
+                while not over.wait(0.02):
+                    connection.sendall(b"1\r\n \r\n")
+
+        threading.Thread(target=drip, daemon=True).start()
+        asked = config.Model("openai", "m", base_url=f"http://127.0.0.1:{listening.getsockname()[1]}/v1")
+        with models.open_model(asked, environ={}) as model, pytest.raises(ModelError, match=r"^timeout") as raised:
+            model.ask(PROMPT, seed=7, temperature=1.0, max_tokens=8)
+        over.set()
+    assert raised.value.retryable
+
+
+def test_a_reply_without_measure_is_given_up(monkeypatch):
+    monkeypatch.setattr(sdk, "MOST_BYTES", 1000)
+    error = failure(completion("B" * 2000))
+    assert error.kind == "bad_reply" and "more than 1000 bytes" in error.message and not error.retryable
+
+
+@pytest.mark.parametrize("cost", [10**400, "0.1", -1])
+def test_a_reported_cost_that_is_no_number_of_dollars_is_left_out(cost):
+    usage = {"prompt_tokens": 100, "completion_tokens": 2, "cost": cost}
+    assert ask(completion(usage=usage))[0].reported_cost_usd is None

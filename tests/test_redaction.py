@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import io
 import json
 import logging
 import traceback
+from urllib.parse import quote
 
 import fakes
 import httpx2
@@ -79,6 +81,32 @@ def test_the_values_of_a_dotenv_file_go_too(tmp_path, monkeypatch):
     assert redact("it was from the file!") == "it was ***!"
 
 
+ECHOED = "Planted+key/in-the~environment_1"
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        base64.b64encode(ECHOED.encode()), base64.urlsafe_b64encode(ECHOED.encode()),
+        *(base64.b64encode(b"x" * n + ECHOED.encode() + b"y" * (3 - n)) for n in range(4)), ECHOED.encode().hex(),
+        ECHOED.encode().hex().upper(), quote(ECHOED, safe=""), json.dumps(ECHOED)[1:-1],
+    ],
+)  # fmt: skip
+def test_an_encoded_key_goes_from_messages_and_texts(monkeypatch, form):
+    monkeypatch.setenv("PLANTED_API_KEY", ECHOED)
+    form = form.decode() if isinstance(form, bytes) else form
+    for cut in (redaction.redact, redaction.without_values):
+        left = cut(f"echo {form} end")
+        assert left.startswith("echo ") and left.endswith(" end") and form[4:-4] not in left and "***" in left
+
+
+@pytest.mark.parametrize("between", ["", " ", "\n", "\r\n  ", "\u200b"])
+def test_a_key_in_pieces_or_in_capitals_goes_from_messages(monkeypatch, between):
+    monkeypatch.setenv("PLANTED_API_KEY", ECHOED)
+    for key in (ECHOED, ECHOED.upper()):
+        assert redaction.redact(f"bad {key[:9]}{between}{key[9:]} key") == "bad *** key"
+
+
 def test_short_values_do_not_cut_up_words(monkeypatch):
     monkeypatch.setenv("MINILAKE_API_KEY", "none")
     assert redact("none of these") == "none of these"
@@ -148,7 +176,7 @@ def test_a_ledger_and_run_json_hold_no_key_that_a_provider_echoes(tmp_path, monk
     usage = {"input_tokens": 9, "output_tokens": 1}
     texts = iter([httpx2.Response(401, json={"error": {"message": f"bad {key}"}})] + [
         httpx2.Response(200, json={"model": model, "usage": usage, "content": [{"type": "text", "text": f"B {key}"}]})
-        for model in [f"claude-{key}"] * 4 + ["claude-haiku-5-5"] * 50
+        for model in [f"claude-{key}"] * 3 + ["claude-haiku-5-5"] * 50
     ])  # fmt: skip
     study = dataclasses.replace(fakes.STUDY, models={"small": config.Model("anthropic", "claude-haiku-5-5")},
                                 arms={"A0": fakes.ARMS["A0"]}, folder=tmp_path)  # fmt: skip

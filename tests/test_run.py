@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import gc
 import itertools
@@ -333,11 +334,28 @@ def test_an_error_that_cannot_get_better_stops_the_run_and_says_what_to_set(path
 )
 def test_a_refused_reply_is_never_an_answer(path, reply, kind):
     opened = fakes.opened(small=failing(reply, reply, reply, reply))
-    execute(path, [run.Cell("A0", F1, 0)], opened)
+    with contextlib.suppress(models.Refused):
+        execute(path, [run.Cell("A0", F1, 0)], opened)
     assert {(row.error.kind, row.letter, row.class_, row.done) for row in ledger.read(path) if row.error} == {
         (kind, None, None, False)
     }
     assert not any(row.done for row in ledger.read(path) if row.error)
+
+
+def test_a_model_that_always_answers_by_another_name_is_paid_for_one_call_and_no_more(path):
+    """18 calls of 4 attempts would be 72 paid replies, and not one of them an answer."""
+    opened = fakes.opened(small=lambda prompt, number: fakes.reply("B", model="other-2"))
+    with pytest.raises(models.Refused, match=r"another model for .*'other-2'\): set models\.small") as raised:
+        execute(path, cells_of("A0", asked=TEST), opened)
+    assert "(now 'small-1')" in str(raised.value)
+    assert len(opened["small"].asked) == len(ledger.read(path)) == run.ATTEMPTS
+
+
+def test_a_model_that_answers_by_another_name_now_and_then_is_asked_again(path):
+    other = fakes.reply("B", model="other-2")
+    opened = fakes.opened(small=failing(other, other, other))
+    execute(path, cells_of("A0", asked=[F1]), opened)
+    assert sum(row.done for row in ledger.read(path)) == 5
 
 
 def test_a_lake_that_is_too_long_for_the_window_is_not_run_with_its_reason(path):

@@ -37,6 +37,8 @@ def fault(status: int | None = None, body: object = None, headers: dict | None =
         (402, "Insufficient credits", "billing", False),
         (403, "your input was flagged", "bad_request", False),
         (408, "slow", "timeout", True),
+        (504, "gateway timeout", "timeout", True),
+        (524, "a timeout occurred", "timeout", True),
         (409, "conflict", "server", True),
         (413, "body too large", "bad_request", False),
         (429, "slow down", "rate_limit", True),

@@ -10,7 +10,7 @@ from lib.models import ImpossibleUsage, ModelError
 from lib.models.usage import cost_usd, exclusive, inclusive
 
 
-@pytest.mark.parametrize("said", [None, "0.1", float("nan"), float("inf"), -1, True, [1]])
+@pytest.mark.parametrize("said", [None, "0.1", float("nan"), float("inf"), -1, True, [1], 10**400])
 def test_a_reported_cost_that_is_none_is_left_out(said):
     """A row that holds it could not be read again."""
     assert cost_usd(said) is None
@@ -66,7 +66,11 @@ def test_impossible_inclusive_counts_are_an_error(usage, said):
         ({"input_tokens": -5}, "input_tokens = -5"),
         (
             {"cache_creation_input_tokens": 5, "cache_creation": {"ephemeral_1h_input_tokens": 6}},
-            "6 tokens.*of 5 written",
+            "6 for an hour, of 5 in all",
+        ),
+        (
+            {"cache_creation_input_tokens": 5, "cache_creation": {"ephemeral_5m_input_tokens": 6}},
+            "6 tokens written to the cache for five minutes",
         ),
         ({"cache_read_input_tokens": 2.0}, "cache_read_input_tokens = 2.0"),
     ],
@@ -80,3 +84,8 @@ def test_impossible_exclusive_counts_are_an_error(usage, said):
 def test_a_count_that_is_missing_is_not_zero(convert, usage):
     with pytest.raises(KeyError):
         convert(usage)
+
+
+def test_a_write_that_is_told_by_lifetime_only_is_counted():
+    told = {"input_tokens": 1, "output_tokens": 1, "cache_creation": {"ephemeral_5m_input_tokens": 100}}
+    assert exclusive(told) == (1, 0, 100, 0, 1)

@@ -97,19 +97,20 @@ class Refused(RuntimeError):
 
     def __init__(self, role: str, model: config.Model, error: CallError) -> None:
         said = f"{error.kind}: {error.message}"
+        whose = "has another model for" if error.kind == "wrong_model" else "would refuse"
         super().__init__(
-            f"{model.provider} would refuse every call of the role {role} alike ({said}): "
+            f"{model.provider} {whose} every call of the role {role} alike ({said}): "
             f"{remedy(error.kind, role, model)}; what was answered is recorded, and the next run goes on from there"
         )
 
 
 def remedy(kind: str, role: str, model: config.Model) -> str:
-    """What a person has to set or do after an error of a `HOPELESS` kind."""
+    """What a person has to set or do after an error of a `HOPELESS` kind, or when another model answers."""
     if kind == "login":
         return "run `claude` and log in again"
     if kind == "billing":
         return f"add credit to the account that {model.provider} bills, or raise its limit"
-    if kind == "unknown_model":
+    if kind in ("unknown_model", "wrong_model"):
         where = f"models.{role}.model in study.toml, or MINILAKE_{role.upper()}_MODEL"
         return f"set {where}, to a model that it has (now {model.model!r})"
     named = importlib.import_module(PROVIDERS[model.provider]) if model.provider in PROVIDERS else None

@@ -63,12 +63,10 @@ class AnthropicModel(Closing):
         self._secrets = (key,)
         self._watch = CacheWatch(name, ttl=ttl)
         self._mark = {"type": "ephemeral"} if ttl == "5m" else {"type": "ephemeral", "ttl": ttl}
-        options: dict[str, Any] = {"base_url": base_url, "max_retries": 0, "timeout": sdk.TIMEOUT_S}
-        if transport:
-            import httpx2
-
-            options["http_client"] = httpx2.Client(transport=transport)
-        self._client = anthropic.Anthropic(api_key=key, **options)
+        client = sdk.http_client(anthropic, transport=transport)
+        self._client = anthropic.Anthropic(
+            api_key=key, base_url=base_url, max_retries=0, timeout=sdk.TIMEOUT_S, http_client=client
+        )
 
     def ask(self, prompt: Prompt, *, seed: int, temperature: float, max_tokens: int, logprobs: int = 0) -> Reply:
         """One call; see `lib.models.Model.ask`. Seed, temperature and logprobs have no counterpart here."""
@@ -141,7 +139,7 @@ class AnthropicModel(Closing):
             )
         except ModelError:
             raise
-        except (AttributeError, KeyError, IndexError, TypeError) as fault:
+        except Exception as fault:  # whatever a body may hold, its call ends as a row
             error = sdk.translate(fault, name=self.name, secrets=self._secrets)
         raise error
 

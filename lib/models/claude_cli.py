@@ -142,20 +142,22 @@ class ClaudeCli(Closing):
         return ModelError(kind, f"{self.name}: claude -p (status {status}): {said}{hint}")
 
     def _reply(self, data: Mapping[str, Any], *, latency_s: float) -> Reply:
-        text, cost = data.get("result"), data.get("total_cost_usd")
+        text, cost = data.get("result") or "", data.get("total_cost_usd")
         try:
             tokens = usage.exclusive(data["usage"])
-        except (AttributeError, KeyError, TypeError) as fault:
+            if not sum(tokens) and LOGIN.search(text):  # said politely, with status 0
+                raise self._error(text, 0)
+            return Reply(
+                text=whole(text),
+                model=whole(self._answered(data.get("modelUsage") or {}, tokens.output_tokens)),
+                **tokens._asdict(),
+                latency_s=latency_s,
+                reported_cost_usd=usage.cost_usd(cost),
+            )
+        except ModelError:
+            raise
+        except Exception as fault:  # whatever it may say, its call ends as a row
             raise ModelError("bad_reply", f"{self.name}: a reply without {fault}") from None
-        if not sum(tokens) and LOGIN.search(text or ""):  # said politely, with status 0
-            raise self._error(text or "", 0)
-        return Reply(
-            text=whole(text or ""),
-            model=whole(self._answered(data.get("modelUsage") or {}, tokens.output_tokens)),
-            **tokens._asdict(),
-            latency_s=latency_s,
-            reported_cost_usd=usage.cost_usd(cost),
-        )
 
     def _answered(self, used: Mapping[str, Any], output_tokens: int) -> str:
         """The model that answered: the program may use a second one for chores, told apart by its output tokens."""

@@ -96,23 +96,25 @@ class Batches:
     def results(self, batch: str, *, latency_s: float) -> Iterator[Result]:
         """The results of an ended batch, in the provider's order; `latency_s` is what each reply is given.
 
+        A line that is none (cut off, no JSON, without an id) is left out: its call has no result then.
+
         Raises:
             ModelError: they cannot be read (`bad_request`: not ended, or gone after 29 days).
         """
 
         def read(client: Any) -> list[dict[str, Any]]:
             with client.messages.batches.with_streaming_response.results(batch) as response:
-                return [json.loads(line) for line in response.iter_lines() if line.strip()]
+                return [entry for line in response.iter_lines() if (entry := _entry(line))]
 
         for entry in self.model.send(read):
             yield self._result(entry, latency_s=latency_s)
 
     def _result(self, entry: Mapping[str, Any], *, latency_s: float) -> Result:
-        custom_id, result = str(entry["custom_id"]), entry["result"]
-        kind = result["type"]
-        if kind == "succeeded":
+        custom_id, result = entry["custom_id"], entry.get("result")
+        kind = result.get("type") if isinstance(result, dict) else None
+        if not isinstance(result, dict) or kind == "succeeded":
             try:
-                reply = self.model.reply(result["message"], latency_s=latency_s)
+                reply = self.model.reply(result and result.get("message"), latency_s=latency_s)
             except ModelError as broken:
                 return Result(custom_id, None, CallError(broken.kind, broken.message))
             named = self.model.name if same_model(reply.model, self.model.name) else reply.model
@@ -126,6 +128,15 @@ class Batches:
 
     def _status(self, request: Any) -> Status:
         return _status(self.model.send(lambda client: request(client.messages.batches)).to_dict(mode="json"))
+
+
+def _entry(line: str) -> dict[str, Any] | None:
+    """A line of results, or None where it is none."""
+    try:
+        entry = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return entry if isinstance(entry, dict) and isinstance(entry.get("custom_id"), str) else None
 
 
 def error(said: Any, *, name: str) -> ModelError:

@@ -83,7 +83,10 @@ class OpenAIModel(Closing):
         self._limit = "max_completion_tokens" if urlsplit(base_url).hostname == "api.openai.com" else "max_tokens"
         key = key or "none"  # the SDK wants one even for a server that does not
         self._raw = httpx2.Response
-        self._client = openai.OpenAI(api_key=key, base_url=base_url, max_retries=0, timeout=sdk.TIMEOUT_S)
+        client = sdk.http_client(openai)
+        self._client = openai.OpenAI(
+            api_key=key, base_url=base_url, max_retries=0, timeout=sdk.TIMEOUT_S, http_client=client
+        )
 
     def ask(self, prompt: Prompt, *, seed: int, temperature: float, max_tokens: int, logprobs: int = 0) -> Reply:
         """One call; see `lib.models.Model.ask`."""
@@ -114,6 +117,8 @@ class OpenAIModel(Closing):
             if data.get("error"):  # some endpoints send their errors with status 200
                 raise ValueError(f"an error with status 200: {data['error']}")
             choice, used = data["choices"][0], data["usage"]
+            if choice.get("error") or choice.get("finish_reason") == "error":  # OpenRouter's: broken off on the way
+                raise ValueError(f"broken off by an error: {choice.get('error')}")
             first = ((choice.get("logprobs") or {}).get("content") or [None])[0]
             return Reply(
                 text=whole(choice["message"].get("content") or ""),
@@ -125,6 +130,6 @@ class OpenAIModel(Closing):
             )
         except ModelError:
             raise
-        except (AttributeError, KeyError, IndexError, TypeError, ValueError) as fault:
+        except Exception as fault:  # whatever a body may hold, its call ends as a row
             error = sdk.translate(fault, name=self.name, secrets=self._secrets)
         raise error

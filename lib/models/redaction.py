@@ -11,6 +11,8 @@ a model wrote pass the first net only: an invented key in an answer is an answer
 
 from __future__ import annotations
 
+import base64
+import functools
 import json
 import logging
 import os
@@ -24,6 +26,7 @@ from lib.models import environment
 
 GONE = "***"
 SHORTEST = 6  # characters: a shorter value ("none", "ollama" has six) would cut up ordinary words
+ENCODED = 12  # bytes; a shorter one ("ollama") in base64 could stand in other words
 NAMES = re.compile(r"(?:^|_)(?:API_?KEY|TOKEN|SECRET|SECRET_KEY|PASSWORD)$", re.I)
 # Prefixes that the vendors document: sk- (Anthropic, OpenAI, OpenRouter), AIza (Google), hf_ (Hugging Face),
 # gh?_ (GitHub), AKIA (AWS), three dotted parts that begin with eyJ (a JSON web token).
@@ -45,18 +48,40 @@ def remember(secret: str) -> None:
     _seen.add(secret)
 
 
-def values(environ: Mapping[str, str] | None = None) -> list[str]:
-    """The keys that are known, longest first, also as they stand in JSON and in addresses."""
+def _known(environ: Mapping[str, str] | None = None) -> set[str]:
     held = (environment.filed(), os.environ) if environ is None else (environ,)
     found = _seen | {names[name] for names in held for name in names if NAMES.search(name)}
-    found = {value for value in found if len(value) >= SHORTEST}
-    found |= {json.dumps(value)[1:-1] for value in found} | {quote(value, safe="") for value in found}
-    return sorted(found, key=len, reverse=True)
+    return {value for value in found if len(value) >= SHORTEST}
+
+
+def values(environ: Mapping[str, str] | None = None) -> list[str]:
+    """The keys that are known, longest first, also as they stand in JSON, in addresses, in base64 and in hex."""
+    return sorted({form for value in _known(environ) for form in _forms(value)}, key=len, reverse=True)
+
+
+@functools.lru_cache(256)
+def _forms(value: str) -> frozenset[str]:
+    found = {value, json.dumps(value)[1:-1], quote(value, safe="")}
+    if len(data := value.encode("utf-8", "surrogatepass")) < ENCODED:
+        return frozenset(found)
+    for before in range(3):  # behind "user:" and the like, base64 of the same key looks otherwise
+        whole = base64.b64encode(bytes(before) + data).decode()
+        part = whole[(0, 2, 3)[before] : (before + len(data)) * 8 // 6]
+        found |= {part, part.translate(str.maketrans("+/", "-_"))}
+    return frozenset(found | {data.hex(), data.hex().upper()})
+
+
+@functools.lru_cache(256)
+def _broken(value: str) -> re.Pattern[str]:
+    """A key in either case, whatever blanks its letters have between them: messages are wrapped and shouted."""
+    return re.compile(r"[\s\u200b]*".join(map(re.escape, value)), re.I)
 
 
 def redact(text: str, secrets: Iterable[str] = ()) -> str:
     """A message without keys: these secrets (of any length), the known values, and what looks like one."""
     text = without_values(text, secrets)
+    for value in (_known() if len(text) >= SHORTEST else ()):
+        text = _broken(value).sub(GONE, text)
     text = NAMED.sub(rf"\1{GONE}", text)
     return LOGIN.sub(f"{GONE}@", SHAPES.sub(GONE, text))
 

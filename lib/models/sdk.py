@@ -10,12 +10,13 @@ from __future__ import annotations
 import email.utils
 import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from lib.models import ErrorKind, ModelError, redact
 
-TIMEOUT_S = 600.0
+TIMEOUT_S = 600.0  # without a byte, and from the first byte of a reply to its last
+MOST_BYTES = 64_000_000  # of one reply, unpacked or not; a model says thousands
 SHOWN = 300  # characters of a provider's message that are kept
 # What a status alone does not tell. Sources: openrouter.ai/docs/api/reference/errors-and-debugging (402 out of credits,
 # 403 this input was flagged); OpenAI's body of a 429 has the type and code insufficient_quota when nothing is left;
@@ -28,10 +29,56 @@ MODERATED = re.compile(r"moderation|flagged", re.I)
 TOO_LONG = re.compile(r"context.(length|window|size)|prompt is too long|maximum context|too many tokens", re.I)
 
 
+class TooLong(Exception):
+    """A reply that is longer than any model's."""
+
+
+def http_client(vendor: Any, *, transport: Any = None) -> Any:
+    """The HTTP client for an SDK, `anthropic` or `openai`, with bounds that their own has not.
+
+    A reply ends: one that drips for ever would hold its call for ever, one without an end fills the memory.
+    The results of a batch may be long. A redirect is an error: prompts go where the study says, nowhere else.
+    """
+    given = {"transport": transport} if transport else {}
+    hooks = {"response": [_bound]}
+    return vendor.DefaultHttpxClient(follow_redirects=False, timeout=TIMEOUT_S, event_hooks=hooks, **given)
+
+
+def _bound(response: Any) -> None:
+    import httpx2
+
+    if response.request.url.path.endswith("/results"):
+        return
+
+    class Bounded(httpx2.SyncByteStream):
+        def __init__(self, stream: Any) -> None:
+            self.stream = stream
+
+        def __iter__(self) -> Iterator[bytes]:
+            ends, size = time.monotonic() + TIMEOUT_S, 0
+            for part in self.stream:
+                size += len(part)
+                if time.monotonic() > ends:
+                    raise httpx2.ReadTimeout(f"the reply had not ended after {TIMEOUT_S:.0f} s")
+                if size > MOST_BYTES:
+                    raise TooLong(f"a reply of more than {MOST_BYTES} bytes")
+                yield part
+
+        def close(self) -> None:
+            self.stream.close()
+
+    response.stream = Bounded(response.stream)
+
+
 def translate(fault: Exception, *, name: str, secrets: Iterable[str]) -> ModelError:
     """A fault of a call to the model `name` in our words; `secrets` never appear in them."""
     status = getattr(fault, "status_code", None)
     said = redact(_message(fault), secrets)[:SHOWN]
+    if isinstance(fault.__cause__, TooLong):
+        return ModelError("bad_reply", f"{name}: {fault.__cause__}")
+    if isinstance(status, int) and 300 <= status < 400:
+        where = redact(str(getattr(getattr(fault, "response", None), "headers", {}).get("location")), secrets)[:SHOWN]
+        said = f"a redirect to {where}, which is not followed: set base_url to where the model is"
     if isinstance(status, int):
         kind = _kind(status, said, _codes(fault))
         wait = retry_after_s(getattr(getattr(fault, "response", None), "headers", {}))
@@ -73,7 +120,7 @@ def _kind(status: int, said: str, codes: set[str]) -> ErrorKind:
         return "unknown_model"
     if status == 429:
         return "rate_limit"
-    if status == 408:
+    if status in (408, 504, 524):  # a gateway gave up waiting; the model behind it may have answered and billed
         return "timeout"
     if status in (503, 529) or "overloaded" in said.lower():
         return "overloaded"

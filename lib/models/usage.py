@@ -21,16 +21,19 @@ def exclusive(usage: Mapping[str, Any]) -> Tokens:
     """Anthropic's counts. A write without a breakdown by lifetime is a five-minute one.
 
     Raises:
-        ImpossibleUsage: a count below 0 or no whole number, or more written for an hour than written at all.
+        ImpossibleUsage: a count below 0 or no whole number, or more written by lifetime than written at all.
         KeyError: no `input_tokens` or `output_tokens`.
 
     >>> exclusive({"input_tokens": 3, "cache_read_input_tokens": 900, "output_tokens": 1})
     Tokens(input_tokens=3, cache_read_tokens=900, cache_write_tokens=0, cache_write_1h_tokens=0, output_tokens=1)
     """
-    written = _count(usage, "cache_creation_input_tokens", optional=True)
-    hour = _count(usage.get("cache_creation") or {}, "ephemeral_1h_input_tokens", optional=True)
-    if hour > written:
-        raise ImpossibleUsage(f"{hour} tokens written to the cache for an hour, of {written} written at all")
+    told, parts = usage.get("cache_creation_input_tokens"), usage.get("cache_creation") or {}
+    minutes, hour = (_count(parts, f"ephemeral_{ttl}_input_tokens", optional=True) for ttl in ("5m", "1h"))
+    written = minutes + hour if told is None else _count(usage, "cache_creation_input_tokens")
+    if minutes + hour > written:
+        raise ImpossibleUsage(
+            f"{minutes} tokens written to the cache for five minutes and {hour} for an hour, of {written} in all"
+        )
     return Tokens(
         input_tokens=_count(usage, "input_tokens"),
         cache_read_tokens=_count(usage, "cache_read_input_tokens", optional=True),
@@ -61,8 +64,13 @@ def inclusive(usage: Mapping[str, Any]) -> Tokens:
 
 def cost_usd(said: Any) -> float | None:
     """A cost that a provider reports, in USD; None for what is none: a row must be readable again."""
-    number = isinstance(said, int | float) and not isinstance(said, bool)
-    return float(said) if number and math.isfinite(said) and said >= 0 else None
+    if isinstance(said, bool) or not isinstance(said, int | float):
+        return None
+    try:
+        cost = float(said)
+    except OverflowError:
+        return None
+    return cost if math.isfinite(cost) and cost >= 0 else None
 
 
 def _count(usage: Mapping[str, Any], name: str, *, optional: bool = False) -> int:

@@ -1,0 +1,90 @@
+"""A ledger that another program moves, deletes, empties or writes: nothing is asked, nothing recorded is lost."""
+
+from __future__ import annotations
+
+import fire
+import pytest
+import stub_server
+from test_ledger import line, made
+
+from lib import inflight, ledger
+from lib.ledger import Ledger, LedgerError
+
+QUIET = {"report": lambda note: None}
+
+
+def rescued(path):
+    (found,) = path.parent.glob("calls.jsonl.rescued-*")
+    return found
+
+
+@pytest.fixture
+def open_(tmp_path):
+    with Ledger(tmp_path / "calls.jsonl", **QUIET) as open_:
+        open_.append(made(1))
+        yield open_
+
+
+def test_a_deleted_ledger_keeps_its_rows_under_another_name_and_asks_nothing(open_):
+    open_.path.unlink()
+    with pytest.raises(LedgerError, match=r"deleted .* is in calls\.jsonl\.rescued-\d+: name it calls\.jsonl"):
+        open_.begin(made(2))
+    assert ledger.read(rescued(open_.path)) == [made(1)]
+    with pytest.raises(LedgerError, match="deleted"):
+        open_.append(made(2))  # a reply that was in flight
+    assert ledger.read(rescued(open_.path)) == [made(1), made(2)]
+
+
+def test_a_moved_or_replaced_ledger_takes_its_rows_with_it(open_):
+    old = open_.path.rename(open_.path.with_name("old"))
+    for said in ("moved", "replaced"):
+        with pytest.raises(LedgerError, match=f"was {said} .* put that file back"):
+            open_.begin(made(2))
+        open_.path.write_bytes(old.read_bytes())
+    with pytest.raises(LedgerError, match="replaced"):
+        open_.append(made(2))
+    assert ledger.read(old) == [made(1), made(2)]
+    assert ledger.read(open_.path) == [made(1)]
+
+
+@pytest.mark.parametrize("data, said", [(b"", "shortened"), (line(made(1)) + b"half", "written")])
+def test_a_ledger_that_somebody_else_has_written_is_left_as_it_is(open_, data, said):
+    open_.path.write_bytes(data)
+    with pytest.raises(LedgerError, match=f"was {said} by another program .* nothing was added"):
+        open_.append(made(2))
+    assert open_.path.read_bytes() == data
+
+
+def test_without_the_file_of_calls_in_flight_nothing_is_asked(open_):
+    open_.begin(made(2))
+    inflight.beside(open_.path).unlink()
+    with pytest.raises(OSError, match=r"deleted .* nothing was asked"):
+        open_.begin(made(3))
+
+
+@pytest.mark.parametrize("concurrency", [1, 4])
+def test_a_run_whose_ledger_is_deleted_stops_and_every_answer_is_kept(tmp_path, concurrency):
+    """Of 160 calls the ledger goes after about 20: no more are asked than were in flight, and all are in the copy."""
+    log = tmp_path / "log"
+    with stub_server.running(latency=0.005, log=log) as url:
+        here = fire.material(tmp_path, url, samples=40, concurrency=concurrency)
+        path, seen = fire.ledger_of(here, "r"), 0
+
+        def progress(call, totals):
+            nonlocal seen
+            seen += 1
+            if seen == 20:
+                path.unlink()
+
+        with pytest.raises(LedgerError, match="was deleted while this run was writing it"):
+            fire.recorded(here, progress=progress)
+        asked = sum(fire.log_of(log).values())
+        assert 20 <= asked <= 20 + 2 * concurrency
+        kept = rescued(path)
+        assert len(ledger.read(kept, **QUIET)) == asked
+        with pytest.raises(LedgerError, match="holds what was recorded here; name it calls"):
+            fire.recorded(here)
+        kept.rename(path)
+        fire.recorded(here)
+        assert sum(fire.log_of(log).values()) == len(fire.cells(here)) == 160
+    assert not [row for row in ledger.read(path, **QUIET) if row.error]
