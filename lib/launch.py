@@ -7,7 +7,9 @@ Only a study whose freeze holds, asked with the models that were frozen, gives a
 from __future__ import annotations
 
 import contextlib
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -63,7 +65,9 @@ def run(study: Study, wanted: Wanted) -> int:
     name = ("main" if verdict.holds else "exploratory") + f"-{loaded.language}"
     frozen = record.frozen_sha256(study) if verdict.holds else None
     ask = _through_batches if wanted.batch else _singly
-    for arm, why in ask(cells, loaded, name, frozen).items():
+    with _ended_as_by_hand():
+        not_run = ask(cells, loaded, name, frozen)
+    for arm, why in not_run.items():
         print(f"{arm}: not run: {why}")
     print(status.standing(study.path("runs", name, "calls.jsonl"), study))
     return 0
@@ -92,7 +96,7 @@ def pilot(study: Study, *, language: Language | None) -> int:
     asked = [question for question in questions.load(study) if question.pilot]
     for name, varied in record.pilot_materials(loaded).items():
         cells = run_.plan(varied, asked)
-        with _bar(name, len(cells)) as progress:
+        with _bar(name, len(cells)) as progress, _ended_as_by_hand():
             record.record(varied, cells, name=f"pilot-{loaded.language}", frozen_sha256=None, progress=progress)
     return 0
 
@@ -126,6 +130,19 @@ def _through_batches(cells: Sequence[Cell], loaded: Material, name: str, frozen:
     if done.strays:
         print(f"{done.strays} results were not asked for or given twice, and are left out", file=sys.stderr)
     return done.not_run
+
+
+@contextlib.contextmanager
+def _ended_as_by_hand() -> Iterator[None]:
+    """SIGTERM (a scheduler, a shutdown) ends a run as Ctrl-C does: what was asked and paid for is waited for."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextlib.contextmanager

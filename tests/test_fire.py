@@ -18,6 +18,7 @@ from collections import Counter
 from datetime import date
 from pathlib import Path
 
+import fakes
 import fire
 import pytest
 import stub_server
@@ -228,6 +229,33 @@ fire.run(fire.material(Path({str(tmp_path)!r}), sys.argv[1], samples=50, concurr
         assert len(rows) == lines(tmp_path / "log") == len({row.call for row in rows}) < 200
     assert all(row.done for row in rows)
     assert not inflight.beside(fire.ledger_of(here)).exists()
+
+
+def test_a_run_that_is_told_to_end_records_what_was_in_flight(tmp_path):
+    """SIGTERM to a run from the command line: no call in doubt, none paid for twice by the next run."""
+    folder = fakes.study_folder(tmp_path / "samovar").folder
+    fakes.lake_folder(folder)
+    (folder / "retrieval.jsonl").write_text("")
+    code = """
+import sys
+from pathlib import Path
+from lib import cli, paths
+paths.BUILD = Path(sys.argv[1]) / "build"
+sys.exit(cli.main(["run", sys.argv[2], "--exploratory", "--arms", "A0"]))
+"""
+    command = [sys.executable, "-c", code, str(tmp_path), str(folder)]
+    with stub_server.running(latency=0.3, log=tmp_path / "log") as url:
+        named = {"PROVIDER": "openai-compatible", "MODEL": "m-1", "BASE_URL": url, "PRICE_AS": fire.PRICE}
+        environ = os.environ | {f"MINILAKE_SMALL_{key}": value for key, value in named.items()}
+        environ |= {"PYTHONPATH": f"{paths.ROOT}:{paths.ROOT}/tests", "MINILAKE_SMALL_CONCURRENCY": "4"}
+        with subprocess.Popen(command, env=environ, stderr=subprocess.PIPE) as child:
+            while lines(tmp_path / "log") < 6:
+                time.sleep(0.005)
+            child.terminate()
+            said = child.communicate(timeout=300)[1].decode()
+        assert child.returncode == 130 and "everything that was answered is recorded" in said
+        rows = ledger.read(folder / "runs/exploratory-en/calls.jsonl", report=pytest.fail)
+        assert len(rows) == lines(tmp_path / "log") and all(row.done for row in rows)
 
 
 def test_two_runners_at_once_are_one_runner_and_one_clear_refusal(tmp_path):
