@@ -130,8 +130,8 @@ def _option_text(plain: str, texts: Mapping[str, list[str]]) -> list[str]:
     if said and texts.get(letter) == said and not plain[1:2].isalnum():
         return [letter]
     if after := cues.TEXT_THEN_LETTER.search(plain):
-        own, said = texts.get(after[1]), plain[: after.start()]
-        return [after[1]] if own and own in (words(said), words(cues.LEAD.sub("", said, count=1))) else []
+        own, before = texts.get(after[1]), plain[: after.start()]
+        return [after[1]] if own and own in (words(before), words(cues.LEAD.sub("", before, count=1))) else []
     return []
 
 
@@ -146,8 +146,8 @@ def _json(plain: str, texts: Mapping[str, list[str]]) -> Iterator[Found]:
             continue
         rest = plain[end : end + REST].split('"', 1)[0]
         own = _says_own(letter, rest, texts)
-        clash = denied or cues.SEVERAL.match(rest) or _contradicts(letter, rest, texts)
-        clash = clash or (others and letter not in others)
+        elsewhere = bool(others) and letter not in others
+        clash = denied or cues.SEVERAL.match(rest) or _contradicts(letter, rest, texts) or elsewhere
         yield Found("?" if clash or not (own or cues.AFTER.match(rest)) else letter, start, end)
 
 
