@@ -37,8 +37,12 @@ def read(path: Path) -> html.HtmlElement:
     return html.fromstring(path.read_text(encoding="utf-8"))
 
 
+def on_one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
 def words(element: html.HtmlElement) -> str:
-    return " ".join(element.text_content().split())
+    return on_one_line(element.text_content())
 
 
 @cache
@@ -150,8 +154,8 @@ def names(root: Path) -> set[str]:
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
         title = "".join(cells[0]["source"]).splitlines()[0].removeprefix("# ")
         outputs = [output for cell in cells for output in cell.get("outputs", [])]
-        alts = {output.get("metadata", {}).get("image/png", {}).get("alt", "") for output in outputs}
-        known |= {title, f"notebook {path.stem[:2]}", *alts}
+        alts = {str(output.get("metadata", {}).get("image/png", {}).get("alt", "")) for output in outputs}
+        known |= {title, f"notebook {path.stem[:2]}", *map(on_one_line, alts)}
     for path in root.glob("data/studies/*/study.toml"):
         text = path.read_text(encoding="utf-8")
         known |= set(re.findall(r"(?m)^\[arms\.(\w+)\]", text)) | set(re.findall(r'(?m)^id = "([^"]+)"', text))
@@ -172,8 +176,8 @@ def unbound(site: Path, root: Path) -> list[str]:
         ):
             element.drop_tree()
         texts = [str(text) for text in document.xpath("//body//text()")]
-        alts = [re.sub(r"\s+", " ", str(alt)) for alt in document.xpath("//img/@alt")]
-        for alt in alts:  # an attribute cannot hold elements: its numbers stand bound elsewhere on the page
+        alts = {on_one_line(str(alt)) for alt in document.xpath("//img/@alt")}
+        for alt in alts - set(known):  # holds no elements: its numbers stand bound on the page
             for text in sorted(shown, key=len, reverse=True):
                 alt = re.sub(rf"(?<![\w.,]){re.escape(text)}(?![\w%])", "", alt)
             texts.append(alt)

@@ -119,6 +119,7 @@ def bound() -> list[Bound]:
     holdout = cell(EVALS, "08_decisions", "n", comparison="workflow → runner")
     languages, review = table(SMALL, "05_languages"), table(FULL, "02_review")
     complete = progress[progress["state"] == "complete"]
+    portuguese = table(FULL, "05_languages").query("run == 'main-pt' and state == 'complete'")
     answers = [cell(FULL, "05_arms", "answerable_correct", arm=arm) for arm in ("A4a", "A5")]
     unanswerable = {arm: cell(FULL, "05_blocks", "correct", arm=arm, block="unanswerable") for arm in ("A5", "A4a")}
     guesses = [cell(SMALL, "02_guesses", c, target="right option", language="en") for c in ("right", "n", "p")]
@@ -163,13 +164,14 @@ def bound() -> list[Bound]:
          [len(table(FULL, "01_documents")), cards(FULL), asked(FULL), asked(FULL, "core")]),
         ("({} of {} answers agree", "({} de {} respostas concordam",
          [review["agrees"].sum(), review["questions"].sum()]),
-        ("Of the core, {} arms are complete ({} answers)", "Do núcleo, {} braços estão completos ({} respostas)",
-         [len(complete), complete["recorded"].sum()]),
+        ("Of the core, {} arms are complete ({} answers), {} of them in Portuguese as well; the whole lake",
+         "Do núcleo, {} braços estão completos ({} respostas), {} deles também em português; o lake inteiro",
+         [len(complete), complete["recorded"].sum(), portuguese["arm"].nunique()]),
         ("the other {} questions", "as outras {} perguntas", [asked(FULL) - asked(FULL, "core")]),
         ("n = {} is a demonstration", "n = {} também é uma demonstração", [table(FULL, "05_arms")["n"].max()]),
-        ("with {} chunks: curated memory decides {} of {} right, hybrid search {} of {}, vector search {} of {}, noise "
+        ("With {} chunks: curated memory decides {} of {} right, hybrid search {} of {}, vector search {} of {}, noise "
          "{} of {}, the question alone {} of {}.",
-         "com {} trechos: a memória curada decide certo em {} de {}, a busca híbrida em {} de {}, a busca vetorial em "
+         "Com {} trechos: a memória curada decide certo em {} de {}, a busca híbrida em {} de {}, a busca vetorial em "
          "{} de {}, o ruído em {} de {}, só a pergunta em {} de {}.",
          [full.retrieval.k, *right(FULL, "A5", "A4a", "A3", "N1", "A0")]),
         ("On the {} answerable questions hybrid search is ahead, {} to {};",
@@ -178,6 +180,11 @@ def bound() -> list[Bound]:
         ("right on {} of the {} unanswerable questions, hybrid search on {}.",
          "acerta {} das {} sem resposta, e a busca híbrida {}.",
          [unanswerable["A5"], cell(FULL, "05_arms", "unanswerable_n", arm="A5"), unanswerable["A4a"]]),
+        ("as the ceiling, give {} of {} here (in Portuguese {}), fewer",
+         "como teto, dão aqui {} de {} (em português {}), menos",
+         [*right(FULL, "A1"), *portuguese[portuguese["arm"] == "A1"]["correct"]]),
+        ("{} hypothesis is supported here either", "{} hipótese é sustentada aqui também",
+         [(table(FULL, "05_hypotheses")["verdict"] == "supported").sum()]),
         # the gate
         ("on {} made-up holdout documents the rules do the task on {}, the {}B model on {}, and",
          "em {} documentos de holdout inventados as regras cumprem a tarefa em {}, o modelo de {}B em {}, e",
@@ -242,10 +249,13 @@ def claims() -> list[tuple[str, str, bool]]:
         ("hybrid search is highest, and the interval of every other arm of the small model overlaps its own",
          "a busca híbrida é a mais alta, e o intervalo de cada outro braço do modelo pequeno se sobrepõe ao seu",
          hybrid["accuracy"] > others["accuracy"].max() and (others["accuracy_high"] > hybrid["accuracy_low"]).all()),
-        ("results are EXPLORATORY", "resultados são EXPLORATORY", "EXPLORATORY" in full["standing"].iloc[0]),
+        ("the whole lake (A2) is larger than the model's window", "o lake inteiro (A2) é maior que a janela do modelo",
+         full.loc["A2", "reason"].endswith("a window of 32768")),
         ("a demonstration, too", "também é uma demonstração", full["n"].max() < results.FEWEST),
         ("hybrid search is ahead", "a busca híbrida está à frente",
          full.loc["A4a", "answerable_correct"] > full.loc["A5", "answerable_correct"]),
+        ("fewer than the passages of hybrid search", "menos do que os trechos da busca híbrida",
+         full.loc["A1", "correct"] < full.loc["A4a", "answerable_correct"]),
         ("curated memory leads in all", "a memória curada lidera no total",
          full.loc["A5", "correct"] > everything.drop("A5").max()),
         ("the gate stops it", "o gate o barra",

@@ -6,6 +6,7 @@ import csv
 import hashlib
 import json
 import os
+import re
 import shutil
 from itertools import pairwise
 from pathlib import Path
@@ -188,6 +189,13 @@ def test_a_number_that_is_typed_into_a_page_is_found(root, tmp_path):
     assert oracle.unbound(tmp_path / "out", root) == []
     page.write_text(page.read_text(encoding="utf-8").replace("<h1>", "<h1>In 7 of ten cases: "), encoding="utf-8")
     assert len(oracle.unbound(tmp_path / "out", root)) == 1
+
+
+def test_a_number_that_is_changed_in_what_a_picture_is_said_to_show_is_found(root, tmp_path):
+    page = next(path for path in oracle.own(built(root, tmp_path / "out")) if "alt=" in path.read_text("utf-8"))
+    changed = re.sub(r'(alt="[^"]*?)(\d+)', lambda found: f"{found[1]}{int(found[2]) + 977}", page.read_text("utf-8"))
+    page.write_text(changed, encoding="utf-8")
+    assert oracle.unbound(tmp_path / "out", root)
 
 
 @pytest.mark.parametrize(("raw", "column", "shown", "pt"), [
