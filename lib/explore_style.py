@@ -21,6 +21,7 @@ CSS = """
 .mlx.mlx th{font-weight:600;vertical-align:bottom;border-bottom-color:var(--jp-border-color1,#8c959f)}
 .mlx.mlx tr,.mlx.mlx tbody tr:nth-child(odd),.mlx.mlx tbody tr:hover{background:transparent}
 .mlx.mlx :is(th,td).n{text-align:right;font-variant-numeric:tabular-nums;overflow-wrap:normal}
+.mlx.mlx :is(th,td):not(.w){overflow-wrap:break-word}
 .mlx.mlx tr.here :is(td,th){font-weight:600}
 .mlx.mlx tr.text td{border-bottom-width:2px;padding-top:0}
 .mlx .b{display:inline-block;font-weight:400;padding:0 .5em;margin:0 .25em .1em 0;border-radius:.7em;font-size:12px;

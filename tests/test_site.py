@@ -16,6 +16,7 @@ import pytest
 
 from lib import cli, figure_style, freeze, paths, results
 from lib.site import build, chapters, pages, story, values
+from lib.site import notebook as page_of
 from lib.site.markdown import render
 from lib.site.tables import Table
 from lib.site.values import SiteError
@@ -209,6 +210,25 @@ def test_values_are_shown_by_few_digits_and_in_the_readers_language(raw, column,
     value = values.Value(raw, "t.csv", column, kind=values.kind(column, raw))
     assert (value.shown("en"), value.shown("pt")) == (shown, pt)
     assert oracle.fits(shown, raw, value.kind, "en") and oracle.fits(pt, raw, value.kind, "pt")
+
+
+def test_the_explorers_view_is_styled_and_its_style_sheet_is_no_text(site):
+    for study in ("pytest", "pytest-small"):
+        document = oracle.read(site / f"studies/{study}/notebooks/00_explore.html")
+        (view,) = document.xpath("//div[@class='mlx']")
+        assert view.xpath(".//h3") and view.xpath(".//details") and view.xpath(".//b[@class='b gold']")
+        assert "{" not in words_outside(view, "pre") and "font-size" not in view.text_content()
+    assert ".mlx .gold{" in (site / "style.css").read_text(encoding="utf-8")
+
+
+def words_outside(element, tag: str) -> str:
+    return " ".join(map(str, element.xpath(f".//text()[not(ancestor::{tag})]")))
+
+
+@pytest.mark.parametrize("hidden", ["<style>zz{}</style>", "<SCRIPT src=a>zz</script >", "<style a=b>zz", "<script>zz"])
+def test_style_sheets_and_scripts_of_an_output_are_left_out_whole(hidden):
+    shown = str(page_of._table(f"<p onclick='y()' class='evil'>before</p>{hidden}"))
+    assert "<p>before</p>" in shown and "zz" not in shown
 
 
 # --- links and bytes

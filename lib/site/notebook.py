@@ -1,7 +1,7 @@
 """A rendered notebook as a page: its own words, tables and pictures, its code folded away.
 
 nbconvert's page templates load scripts from elsewhere; here only its filters are used. What a
-notebook holds is data: raw HTML in prose is shown as text, and tables keep harmless tags only.
+notebook holds is data: raw HTML in prose is shown as text, and HTML of outputs keeps harmless tags only.
 """
 
 from __future__ import annotations
@@ -22,9 +22,11 @@ from lib.site.values import SiteError, Value, literal, read_text
 if TYPE_CHECKING:
     from nbformat import NotebookNode
 
-TAGS = ("b", "br", "caption", "code", "div", "em", "i", "p", "pre", "span", "strong", "sub", "sup",
-        "table", "tbody", "td", "tfoot", "th", "thead", "tr")  # fmt: skip
-ATTRIBUTES = {"td": ["colspan", "rowspan"], "th": ["colspan", "rowspan", "scope"]}
+TAGS = ("b", "br", "caption", "code", "details", "div", "em", "h3", "h4", "i", "mark", "p", "pre", "span", "strong",
+        "sub", "summary", "sup", "table", "tbody", "td", "tfoot", "th", "thead", "tr")  # fmt: skip
+ATTRIBUTES = {"td": ("colspan", "rowspan", "data-l"), "th": ("colspan", "rowspan", "scope"), "details": ("open",)}
+CLASSES = {"mlx", "soft", "b", "gold", "stale", "good", "bad", "n", "w", "here", "text"}  # the explorer's
+_UNSEEN = re.compile(r"(?is)<(style|script)\b.*?(</\1\s*>|\Z)")  # of these the text goes, too
 _TITLE = re.compile(r"(?m)^# +(.+)$")
 _QUESTION = re.compile(r"(?ms)^\*\*Question:\*\*\s*(.+?)(?:\n\s*\n|\Z)")
 _MEANS = re.compile(r"\*\*What this means\.?\*\*\s*")
@@ -174,5 +176,10 @@ def _table(html: str) -> Markup:
     """HTML of an output with harmless tags only, in a box of its own that may scroll."""
     import bleach
 
-    clean = bleach.clean(html, tags=TAGS, attributes=ATTRIBUTES, strip=True)
-    return Markup('<div class="scroll" tabindex="0" role="region" aria-label="Table">{}</div>').format(Markup(clean))
+    clean = bleach.clean(_UNSEEN.sub("", html), tags=TAGS, attributes=_harmless, strip=True)
+    return Markup('<div class="scroll" tabindex="0" role="region" aria-label="Output">{}</div>').format(Markup(clean))
+
+
+def _harmless(tag: str, name: str, value: str) -> bool:
+    """Whether an attribute may stay: those of tables, and the classes that the site's style sheet knows."""
+    return name in ATTRIBUTES.get(tag, ()) or (name == "class" and set(value.split()) <= CLASSES)

@@ -16,6 +16,7 @@ import jinja2
 from jinja2.filters import do_urlencode
 from markupsafe import Markup, escape
 
+from lib import explore_style
 from lib.site import runs as recorded
 from lib.site import story as stories
 from lib.site.chapters import Chapter
@@ -95,7 +96,7 @@ def make(chapters: Sequence[Chapter], root: Path) -> Pages:
         _chapter(pages, chapter, told.get(chapter.name) if chapter.study else None)
     for doc in pages.docs:
         _document(pages, doc, place="docs")
-    pages.made["style.css"] = (HERE / "style.css").read_bytes()
+    pages.made["style.css"] = (HERE / "style.css").read_bytes() + explore_style.CSS.encode()
     return pages
 
 
