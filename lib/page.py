@@ -48,7 +48,7 @@ def table(frame: pd.DataFrame, caption: str, *, says: str = "") -> None:
     from IPython.display import HTML, display
 
     head = f"<b>{escape(caption)}</b>" + (f" <i>({escape(says)})</i>" if says else "")
-    cells = frame.map(text) if len(frame) else frame
+    cells = (frame.map(text) if len(frame) else frame).rename_axis(columns=None)
     display(HTML(f"<p>{head}</p>\n" + cells.to_html(index=False, border=0, na_rep="–", justify="left")))
 
 
