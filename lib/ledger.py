@@ -63,7 +63,10 @@ class Ledger:
         self.path = Path(path)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         if lines.there(self.path) and (self.path.parent / SEALED).exists():
-            raise LedgerError(f"{self.path}: sealed, so nothing is added to it; {SEALED} beside it says when")
+            raise LedgerError(
+                f"{self.path}: sealed, so nothing is added to it; to go on (another arm, more questions) "
+                f"remove {SEALED} beside it, run, and seal it again: git keeps the earlier seal"
+            )
         if said := disturbed.left(self.path):
             raise LedgerError(said)
         self._size = 0
