@@ -216,7 +216,7 @@ LISTED = [
            "with pip (755 MB downloaded, 2.1 GB installed).",
            "Medido em dois núcleos sem GPU: a instalação leva cerca de 35 s com uv e de um a dois minutos e meio com "
            "pip (755 MB baixados, 2,1 GB instalados).", TIMED),
-    Listed("`make reproduce` takes six to eight minutes", "`make reproduce` leva de seis a oito minutos", TIMED),
+    Listed("`make reproduce` takes four to eight minutes", "`make reproduce` leva de quatro a oito minutos", TIMED),
     Listed("two minutes when everything else runs again", "dois minutos quando todo o resto roda de novo", TIMED),
     Listed("`make test` 13 minutes and `make smoke` 40 s", "`make test`, 13 minutos, e `make smoke`, 40 s", TIMED),
     Listed("beside the environment (251 MB)", "à parte do ambiente (251 MB)", "what scripts/inspect.sh downloads"),
