@@ -38,7 +38,7 @@ class Wanted(NamedTuple):
 
 
 def run(study: Study, wanted: Wanted) -> int:
-    """Ask what is wanted and not yet recorded, and say what came of it; the exit status.
+    """Ask what is wanted and not yet recorded, and say what came of it; the exit status, 1 when no arm could be run.
 
     Raises:
         ValueError: a question or an arm that the study does not have.
@@ -70,7 +70,7 @@ def run(study: Study, wanted: Wanted) -> int:
     for arm, why in not_run.items():
         print(f"{arm}: not run: {why}")
     print(status.standing(study.path("runs", name, "calls.jsonl"), study))
-    return 0
+    return 1 if cells and {cell.arm for cell in cells} <= not_run.keys() else 0  # nothing of it could be asked
 
 
 def sealed(study: str, run: str) -> Path:

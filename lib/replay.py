@@ -64,7 +64,7 @@ def search(found: Material) -> Searched:
 
 
 def prompts(study: Study) -> list[Rebuilt]:
-    """Every run of a study that has a ledger, in the order of the names.
+    """Every run of a study that has a ledger, in the order of the names; not what a model drafted, which is no result.
 
     Raises:
         LedgerError, LakeError, FileNotFoundError: a file that cannot be used.
@@ -73,10 +73,13 @@ def prompts(study: Study) -> list[Rebuilt]:
     loaded: dict[Language, Material] = {}
     rebuilt = []
     for path in sorted(study.path("runs").glob("*/calls.jsonl")):
+        recorded = ledger.read(path)
+        calls = [call for call in recorded if call.role != "draft"]
+        if recorded and not calls:
+            continue
         spoken = language(path.parent.name, study)
         if spoken not in loaded:
             loaded[spoken] = material.load(study, language=spoken)
-        calls = ledger.read(path)
         rebuilt.append(Rebuilt(path.parent.name, len(calls), tuple(faults(loaded[spoken], asked, calls))))
     return rebuilt
 

@@ -135,7 +135,7 @@ def test_absurd_counts_are_told_and_cut_short():
 def test_every_committed_row_is_sound():
     from lib import config, lines, paths
 
-    for path in sorted(paths.STUDIES.glob("*/runs/*/calls.jsonl")):
+    for path in sorted(paths.STUDIES.glob("pytest*/runs/*/calls.jsonl")):
         study = config.load(path.parent.parent.parent)
         asked = {each.id: each for each in questions.load(study)}
         rows = lines.placed([path])

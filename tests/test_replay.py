@@ -48,6 +48,16 @@ def test_every_prompt_of_a_run_is_rebuilt_to_its_hash(calls):
     assert list(replay.faults(MATERIAL, fakes.QUESTIONS, calls)) == []
 
 
+def test_what_a_model_drafted_is_no_run_whose_prompts_are_rebuilt(calls, tmp_path, monkeypatch):
+    study = dataclasses.replace(fakes.STUDY, folder=tmp_path)
+    drafted = dataclasses.replace(calls[0], arm="draft", role="draft", step="card", shown=None, letter=None, class_="text")
+    jsonl.write(tmp_path / "runs/draft/calls.jsonl", [drafted])
+    jsonl.write(tmp_path / "runs/main-en/calls.jsonl", calls)
+    monkeypatch.setattr(replay.material, "load", lambda study, language: MATERIAL)
+    monkeypatch.setattr(replay.questions_, "load", lambda study: fakes.QUESTIONS)
+    assert replay.prompts(study) == [replay.Rebuilt("main-en", len(calls), ())]
+
+
 def test_a_changed_ranking_is_noticed_in_the_arms_that_read_it_and_nowhere_else(calls):
     key = ("f1", "en", "vector")
     other = dict(MATERIAL.retrieved) | {key: tuple(reversed(MATERIAL.retrieved[key]))}
