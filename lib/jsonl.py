@@ -56,8 +56,8 @@ def _keys(kind: Any) -> list[tuple[str, str]]:
 _LINE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_shallow)
 
 
-def parse(kind: type[Row], line: str | bytes, *, where: str) -> Row:
-    """One line as a row of `kind`.
+def parse(kind: type[Row], line: str | bytes, *, where: str, shown: bool = True) -> Row:
+    """One line as a row of `kind`; without `shown` no message repeats a value.
 
     Raises:
         RowError: naming `where`, each faulty field and the fields that are allowed.
@@ -73,7 +73,7 @@ def parse(kind: type[Row], line: str | bytes, *, where: str) -> Row:
     try:
         return checked(kind, {_FIELDS.get(k, k): v for k, v in data.items()})
     except ValidationError as fault:
-        raise RowError(f"{where}: " + "; ".join(explain(kind, fault, data))) from None
+        raise RowError(f"{where}: " + "; ".join(explain(kind, fault, data, shown=shown))) from None
 
 
 def checked(kind: type[Row], data: Any) -> Row:
@@ -118,13 +118,13 @@ _PLAIN = (
 )
 
 
-def explain(kind: type, fault: ValidationError, data: Any = None) -> Iterator[str]:
+def explain(kind: type, fault: ValidationError, data: Any = None, *, shown: bool = True) -> Iterator[str]:
     """Each fault of a validation in words for people; an unknown key comes with the allowed ones.
 
     `data` is what was validated: it tells the places in it from the names of a validator's own choices.
     """
     said: dict[str, list[str]] = {}
-    shown: dict[str, str] = {}
+    got: dict[str, str] = {}
     for item in fault.errors():
         field = ".".join(_place(item["loc"], data, missing=item["type"] == "missing"))
         field = field.removesuffix(".[key]")
@@ -134,11 +134,11 @@ def explain(kind: type, fault: ValidationError, data: Any = None) -> Iterator[st
             yield f"unknown field {field!r}{hint}"
             continue
         said.setdefault(field, []).append(_plain(item["msg"]))
-        if item["type"] not in ("missing", "json_invalid"):
-            shown[field] = f", got {json.dumps(item.get('input'), ensure_ascii=False, default=str)[:80]}"
+        if shown and item["type"] not in ("missing", "json_invalid"):
+            got[field] = f", got {json.dumps(item.get('input'), ensure_ascii=False, default=str)[:80]}"
     for field, words in said.items():
         place = f"field {field!r}: " if field else ""
-        yield f"{place}{' or '.join(dict.fromkeys(words))}{shown.get(field, '')}"
+        yield f"{place}{' or '.join(dict.fromkeys(words))}{got.get(field, '')}"
 
 
 def _place(loc: Iterable[int | str], data: Any, *, missing: bool) -> Iterator[str]:

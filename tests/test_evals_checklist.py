@@ -34,6 +34,36 @@ def test_a_sound_report_passes_all_six_points():
     assert len(checklist.POINTS) == 6
 
 
+@pytest.mark.parametrize("kappa", [0, 1, -1])
+def test_a_whole_kappa_that_the_agreements_do_not_give_fails_the_fourth_point(kappa):
+    data = sound(judge={"documentsJudged": 1, "calibration": CALIBRATION | {"cohensKappa": kappa}})
+    assert 4 in failing(data)
+
+
+def _in_manifest(data):
+    data["manifest"]["owner"] = {"of": {"it": "CPF 529.982.247-25"}}
+
+
+def _as_manifest_key(data):
+    data["manifest"]["529.982.247-25"] = "1"
+
+
+def _in_system(data):
+    data["system"] = "workflow for 529.982.247-25"
+
+
+def _as_stratum_key(data):
+    for each in data["documents"] + data["strata"]:
+        each["529.982.247-25"] = "a"
+
+
+@pytest.mark.parametrize("put", [_in_manifest, _as_manifest_key, _in_system, _as_stratum_key])
+def test_personal_data_anywhere_in_a_report_fails_the_fifth_point(put):
+    data = sound()
+    put(data)
+    assert failing(data) == {5: "the report shows cpf"}
+
+
 @pytest.mark.parametrize("version", report.MANIFEST_FIELDS)
 def test_each_missing_version_fails_the_first_point_by_name(version):
     data = sound()

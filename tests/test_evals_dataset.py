@@ -155,6 +155,21 @@ def test_the_generators_part_of_the_holdout_does_not_open_either_and_no_split_is
         generate.documents("test", [0])
 
 
+def test_the_marks_of_the_holdouts_texts_are_hashes_whatever_is_asked():
+    with pytest.raises(TypeError):
+        generate.marks("holdout", range(2), str)
+    assert all(len(mark) == 64 and int(mark, 16) for mark in generate.marks("holdout", range(2)))
+
+
+@pytest.mark.parametrize("value", [52998224725, ["Ana Paula Souza"], {"a": "x; Ana Paula Souza"}])
+def test_a_value_of_the_wrong_type_is_not_repeated_in_the_message(file, value):
+    faulty = row(docType="intake-id", expectedFields={"fullName": None, "taxId": value, "dateOfBirth": None})
+    for changed in (faulty, row(sourceText=value), row(complexity=value)):
+        with pytest.raises(RowError, match="must be") as fault:
+            dataset.load(path=file(changed))
+        assert "52998224725" not in str(fault.value) and "Souza" not in str(fault.value)
+
+
 def test_only_the_gate_makes_a_key_and_no_other_module_names_the_key_or_the_holdouts_file():
     for path in sorted([*(paths.ROOT / "lib").rglob("*.py"), *(paths.ROOT / "scripts").rglob("*.py")]):
         name = path.relative_to(paths.ROOT).as_posix()

@@ -102,15 +102,16 @@ def _counts_of(found: Mapping[str, Any]) -> Iterator[str]:
             return
     if abs(observed - (1 - differ / n)) > ROUNDED:
         yield f"the judge's observed agreement is {observed}, but {differ} of {n} verdicts are listed as disagreements"
-    if isinstance(kappa, float) and abs(kappa * (1 - expected) - (observed - expected)) > KAPPA:
+    if kappa is not None and _number(kappa) and abs(kappa * (1 - expected) - (observed - expected)) > KAPPA:
         yield f"the judge's kappa is {kappa}, but agreements of {observed} and, by chance, {expected} give another"
 
 
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def _no_texts(made: Report) -> Iterator[str]:
-    texts = {text for row in made.documents for text in (row.id, row.reason)}
-    texts |= {value for row in made.strata for _, value in row.keys if isinstance(value, str)}
-    texts |= {value for value in made.manifest.values() if isinstance(value, str)}
-    texts |= set(_strings(dict(made.extra)))
+    texts = set(_strings(report.to_json(made)))
     if long := [shown(text) for text in sorted(texts) if len(text) > LONGEST]:
         yield f"texts of more than {LONGEST} characters, as of a document: {len(long)}"
     if kinds := sorted({kind for text in texts for kind in pii.shapes(text)}):

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from random import Random
 from typing import Literal, get_args
 
-from lib.evals import wording
+from lib.evals import disguise, wording
 from lib.evals.fields import SCHEMAS
 from lib.evals.holdout_key import HoldoutClosed, HoldoutKey
 from lib.evals.rows import Complexity, EvalDocument, Split
+from lib.schema import sha256
 
 SEED = 20261109
 PREFIX = "gen-"
@@ -52,9 +53,18 @@ def documents(
     return [_document(split, number, seed) for number in numbers]
 
 
-def marks(split: Split, numbers: Iterable[int], mark: Callable[[str], str]) -> frozenset[str]:
-    """A hash of each generated text, for knowing it again; no key is needed, since it tells nothing else."""
-    return frozenset(mark(_document(split, number, SEED).source_text) for number in numbers)
+def marks(split: Split, numbers: Iterable[int]) -> frozenset[str]:
+    """The mark of each generated text, for knowing it again; no key is needed, since hashes are all that it gives."""
+    return frozenset(text_mark(_document(split, number, SEED).source_text) for number in numbers)
+
+
+def text_mark(text: str) -> str:
+    """A hash that texts share which differ in white space, case, accents or punctuation only.
+
+    >>> text_mark("Party: Água Clara") == text_mark("PARTY - Agua\\n Clara") != text_mark("Party: Aguas Claras")
+    True
+    """
+    return sha256(disguise.squash(text) or text)
 
 
 def side(text: str) -> Split:
