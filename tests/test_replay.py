@@ -50,7 +50,7 @@ def test_every_prompt_of_a_run_is_rebuilt_to_its_hash(calls):
 
 def test_what_a_model_drafted_is_no_run_whose_prompts_are_rebuilt(calls, tmp_path, monkeypatch):
     study = dataclasses.replace(fakes.STUDY, folder=tmp_path)
-    drafted = dataclasses.replace(calls[0], arm="draft", role="draft", step="card", shown=None, letter=None, class_="text")
+    drafted = dataclasses.replace(calls[0], role="draft", step="card", shown=None, letter=None, class_="text")
     jsonl.write(tmp_path / "runs/draft/calls.jsonl", [drafted])
     jsonl.write(tmp_path / "runs/main-en/calls.jsonl", calls)
     monkeypatch.setattr(replay.material, "load", lambda study, language: MATERIAL)
