@@ -9,12 +9,16 @@ import reports
 from reports import ASTER, CRUX
 
 from lib import cli
-from lib.evals import checklist, report
+from lib.evals import calibration, checklist, report
 
 SOUND = {CRUX: (True, "++-"), ASTER: (False, "+-")}
 CALIBRATION = {
     "sampleSize": 20, "observedAgreement": 0.8, "expectedAgreementByChance": 0.505, "cohensKappa": 0.596,
     "disagreements": ["item 3", "item 7", "item 11", "item 12"], "estimatedJudgingCostUsd": 0.036,
+}  # fmt: skip
+ONE_CLASS = {
+    "cohensKappa": None, "reason": "one class", "observedAgreement": 1.0, "expectedAgreementByChance": 1.0,
+    "disagreements": [],
 }  # fmt: skip
 STUB = {"stub": True, "costPerDocumentUsd": 0.0043, "costBasis": "scenario, not measured"}
 
@@ -111,6 +115,12 @@ def test_a_report_of_any_other_split_fails_the_third_point(split):
             "kappa is 0.9, but agreements of 0.8 and, by chance, 0.5",
         ),
         ({"calibration": CALIBRATION | {"disagreements": 4}}, "a count shows nobody what was judged wrongly"),
+        ({"calibration": CALIBRATION | {"disagreements": [None] * 4}}, "not all items with an id"),
+        ({"calibration": CALIBRATION | {"cohensKappa": None, "reason": "n/a"}}, "null, but agreements of 0.8 and"),
+        ({"calibration": CALIBRATION | {"expectedAgreementByChance": 0.0}}, "and, by chance, 0.0 give another"),
+        ({"calibration": CALIBRATION | {
+            "sampleSize": 1000, "observedAgreement": 0.998, "expectedAgreementByChance": 0.998002, "cohensKappa": 0.95,
+            "disagreements": ["a", "b"]}}, "kappa is 0.95"),
     ],
 )
 def test_a_judge_without_a_whole_calibration_fails_the_fourth_point(judge, says):
@@ -118,10 +128,29 @@ def test_a_judge_without_a_whole_calibration_fails_the_fourth_point(judge, says)
     assert list(found) == [4] and says in found[4]
 
 
+LABELS = calibration.calibrate(calibration.read())
+
+
+def test_a_calibration_as_the_verb_judge_writes_it_passes():
+    assert failing(sound(judge={"documentsJudged": 1, "calibration": LABELS})) == {}
+
+
+@pytest.mark.parametrize(("key", "value"), [
+    ("gwetAC1", 0.9), ("disagreementCount", 3), ("cohensKappa", 0.598), ("expectedAgreementByChance", 0.507),
+    ("confusion", 7), ("confusion", {"categories": ["accept"], "human": {"accept": [1, 2]}}),
+    ("confusion", {"categories": ["accept", "reject"], "human": {"accept": [20, 0], "reject": [0, 0]}}),
+    ("confusion", {"categories": ["accept"], "human": {"accept": ["x"]}}),
+    ("confusion", {"categories": ["a", "b"], "human": {"a": [10**12, 0], "b": [0, 1]}}),
+])  # fmt: skip
+def test_a_figure_that_the_confusion_beside_it_does_not_give_fails_the_fourth_point(key, value):
+    found = failing(sound(judge={"documentsJudged": 1, "calibration": LABELS | {key: value}}))
+    assert list(found) == [4] and "judge's" in found[4]
+
+
 @pytest.mark.parametrize(
     "judge",
-    [None, {"calibration": CALIBRATION}, {"calibration": CALIBRATION | {"cohensKappa": None, "reason": "one class"}}],
-)  # fmt: skip
+    [None, {"calibration": CALIBRATION}, {"calibration": CALIBRATION | ONE_CLASS}],
+)
 def test_no_judge_or_a_calibrated_one_passes(judge):
     assert failing(sound(judge=judge)) == {}
 

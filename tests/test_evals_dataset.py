@@ -42,6 +42,17 @@ def file(tmp_path):
     return write
 
 
+@pytest.mark.parametrize("where", ["id", "docType", "tenantId"])
+def test_a_document_whose_name_shows_its_own_personal_value_is_refused_without_showing_it(file, where, capsys):
+    value = {"id": "Ana-Paula-Souza", "docType": "Ana Paula Souza", "tenantId": "tenant-anapaulasouza"}[where]
+    personal = {"piiPolicy": {"requiresRedaction": ["fullName"]}, "expectedFields": {"fullName": "Ana Paula Souza"}}
+    path = file(row(**{"docType": "unknown"} | personal | {where: value}))
+    assert cli.main(["evals", "--system", "baseline", "--documents", str(path)]) == 2
+    said = capsys.readouterr()
+    assert "documents.jsonl:1: id, tenantId or docType shows a personal value" in said.err
+    assert "souza" not in (said.out + said.err).casefold().replace("-", "")
+
+
 # --- the committed files
 
 

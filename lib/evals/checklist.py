@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lib import printed
-from lib.evals import inputs, pii, report, strict_json
+from lib.evals import agreement, inputs, pii, report, strict_json
 from lib.evals.report_faults import (
     ROUNDED,
     beside_faults,
@@ -24,6 +24,7 @@ from lib.evals.report_faults import (
 from lib.evals.report_rows import Report, shown
 
 KAPPA = 2e-3  # three decimals, as the reference prints it
+MOST_ITEMS = 100_000  # of one cell of a judge's table
 LONGEST = 200  # characters of a reason or an attribute; a longer one may be a document's text
 CALIBRATION = ("sampleSize", "observedAgreement", "expectedAgreementByChance", "cohensKappa", "disagreements")
 
@@ -102,8 +103,41 @@ def _counts_of(found: Mapping[str, Any]) -> Iterator[str]:
             return
     if abs(observed - (1 - differ / n)) > ROUNDED:
         yield f"the judge's observed agreement is {observed}, but {differ} of {n} verdicts are listed as disagreements"
-    if kappa is not None and _number(kappa) and abs(kappa * (1 - expected) - (observed - expected)) > KAPPA:
+    if kappa is None and expected < 1 - ROUNDED:
+        yield f"the judge's kappa is null, but agreements of {observed} and, by chance, {expected} give one"
+    slack = KAPPA * (1 - expected) + 4 * ROUNDED  # of a kappa with three decimals, and of both agreements with four
+    if kappa is not None and _number(kappa) and abs(kappa * (1 - expected) - (observed - expected)) > slack:
         yield f"the judge's kappa is {kappa}, but agreements of {observed} and, by chance, {expected} give another"
+    if not all(each.get("id") if isinstance(each, Mapping) else each for each in found["disagreements"]):
+        yield "the judge's disagreements are not all items with an id: nobody can look at what was judged wrongly"
+    if "confusion" in found:
+        yield from _of_the_confusion(found)
+
+
+def _of_the_confusion(found: Mapping[str, Any]) -> Iterator[str]:
+    """Which figures are not those of the table of verdicts beside them."""
+    try:
+        names = found["confusion"]["categories"]
+        rows = [found["confusion"]["human"][name] for name in names]
+        pairs = [
+            (one, other)
+            for one, row in zip(names, rows, strict=True)
+            for other, count in zip(names, row, strict=True)
+            for _ in range(min(count, MOST_ITEMS))
+        ]
+        counted = agreement.agreement([one for one, _ in pairs], [other for _, other in pairs], categories=names)
+    except (KeyError, TypeError, ValueError):
+        yield "the judge's confusion is no square table of counts by category"
+        return
+    right = {
+        "sampleSize": counted.n, "disagreementCount": sum(one != other for one, other in pairs),
+        "observedAgreement": counted.observed, "expectedAgreementByChance": counted.expected,
+        "cohensKappa": counted.kappa, "gwetAC1": counted.ac1,
+    }  # fmt: skip
+    for key, value in right.items():
+        told = found.get(key, value)
+        if told != value and not (_number(told) and _number(value) and abs(told - value) <= KAPPA / 2):
+            yield f"the judge's {key} is {shown(repr(told))}, but its confusion gives {value}"
 
 
 def _number(value: Any) -> bool:

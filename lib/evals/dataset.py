@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from lib import jsonl, paths
-from lib.evals import generate, inputs
+from lib.evals import generate, inputs, redact
 from lib.evals.fields import SCHEMAS
 from lib.evals.generate import text_mark
 from lib.evals.holdout_key import HoldoutClosed, HoldoutKey
@@ -137,7 +137,11 @@ def _read(path: Path) -> list[EvalDocument]:
         row = jsonl.parse(_Line, _once(line, where), where=where, shown=False)  # it may be somebody's name
         for fault in _faults(row):
             raise DatasetError(f"{where}: {row.id!r}: {fault}")
-        rows.append(_document(row))
+        document = _document(row)
+        named = " ".join((document.id, document.tenant_id, document.doc_type))
+        if redact.scan(named, redact.secrets(document)):  # these stand in every report
+            raise DatasetError(f"{where}: id, tenantId or docType shows a personal value of the document; rename it")
+        rows.append(document)
     if not rows:
         raise DatasetError(f"{path}: no documents")
     _unique(rows, path)
