@@ -449,7 +449,7 @@ def test_the_command_line_runs_batches_and_names_what_cannot_go_that_way(tmp_pat
     folder = tmp_path / "study"
     made = fakes.study_folder(folder)
     monkeypatch.setattr("lib.material.load", lambda study, language: fakes.material(study))
-    assert cli.main(["run", str(folder), "--batch", "--exploratory"]) == 0
+    assert cli.main(["run", str(folder), "--batch", "--exploratory"]) == 1  # nothing of it could be asked
     said = capsys.readouterr().out
     assert "batches: nothing to ask" in said and "A0: not run: the provider stub has no batches" in said
     assert made.path("runs/exploratory-en/run.json").is_file()
