@@ -26,11 +26,11 @@ CONTRAST = """() => {
   const light = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
   const rgb = text => text.match(/[\\d.]+/g).map(Number);
   const behind = element => {
-    for (; element; element = element.parentElement) {
-      const colour = rgb(getComputedStyle(element).backgroundColor);
-      if (colour.length < 4 || colour[3] > 0) return colour;
-    }
-    return [255, 255, 255];
+    if (!element) return [255, 255, 255];
+    const [r, g, b, opacity = 1] = rgb(getComputedStyle(element).backgroundColor);
+    if (opacity === 1) return [r, g, b];
+    const under = behind(element.parentElement);  // a tint lies over what is behind it
+    return [r, g, b].map((c, i) => opacity * c + (1 - opacity) * under[i]);
   };
   const found = [];
   for (const element of document.querySelectorAll("body *")) {
