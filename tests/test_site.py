@@ -227,7 +227,7 @@ def words_outside(element, tag: str) -> str:
 
 @pytest.mark.parametrize("hidden", ["<style>zz{}</style>", "<SCRIPT src=a>zz</script >", "<style a=b>zz", "<script>zz"])
 def test_style_sheets_and_scripts_of_an_output_are_left_out_whole(hidden):
-    shown = str(page_of._table(f"<p onclick='y()' class='evil'>before</p>{hidden}"))
+    shown = str(page_of._html(f"<p onclick='y()' class='evil'>before</p>{hidden}"))
     assert "<p>before</p>" in shown and "zz" not in shown
 
 

@@ -166,13 +166,13 @@ def _output(
             inner
         )
     if "text/html" in data:
-        return _table(_joined(data["text/html"]))
+        return _html(_joined(data["text/html"]))
     if "text/markdown" in data:
         return render(_joined(data["text/markdown"]), link=link)
     return Markup("<pre>{}</pre>").format(_joined(data.get("text/plain", "")))
 
 
-def _table(html: str) -> Markup:
+def _html(html: str) -> Markup:
     """HTML of an output with harmless tags only, in a box of its own that may scroll."""
     import bleach
 
