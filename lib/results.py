@@ -170,7 +170,7 @@ def standing(n: int, exploratory: Sequence[str], *, counted: bool = True) -> str
     return " · ".join([*(["EXPLORATORY"] if exploratory else []), *([", ".join(size)] if size else [])])
 
 
-def test_questions(study: Study) -> int:
+def population_size(study: Study) -> int:
     """How many questions the study's results rest on."""
     return len(questions.population(questions.load(study), study))
 
