@@ -22,6 +22,7 @@ CSS = """
 .mlx.mlx tr,.mlx.mlx tbody tr:nth-child(odd),.mlx.mlx tbody tr:hover{background:transparent}
 .mlx.mlx :is(th,td).n{text-align:right;font-variant-numeric:tabular-nums;overflow-wrap:normal}
 .mlx.mlx :is(th,td):not(.w){overflow-wrap:break-word}
+.mlx.mlx td.w{min-width:8em}
 .mlx.mlx tr.here :is(td,th){font-weight:600}
 .mlx.mlx tr.text td{border-bottom-width:2px;padding-top:0}
 .mlx .b{display:inline-block;font-weight:400;padding:0 .5em;margin:0 .25em .1em 0;border-radius:.7em;font-size:12px;
@@ -38,6 +39,7 @@ CSS = """
  color:inherit;padding:0}
 .mlx.mlx summary{cursor:pointer;padding:.15em 0;display:list-item}
 .mlx .bar{display:inline-block;height:.7em;background:currentColor;opacity:.55;margin-right:.4em;min-width:1px}
+@media print{.mlx.mlx table,.mlx.mlx :is(th,td),.mlx.mlx pre{font-size:8pt;padding-left:0}}
 @container (max-width:620px){
  .mlx.mlx :is(table,tbody){display:block;width:auto}
  .mlx.mlx thead{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}

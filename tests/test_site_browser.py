@@ -198,3 +198,16 @@ def test_paper_gets_the_story_without_navigation_in_dark_ink(site, page):
     assert page.evaluate(CONTRAST) == []
     data = page.pdf(format="A4")
     assert data.startswith(b"%PDF") and 1 <= len(re.findall(rb"/Type\s*/Page\b(?!s)", data)) <= 4
+
+
+def test_no_word_of_the_explorers_tables_is_stacked_letter_by_letter_on_paper(site, page):
+    """A4 between margins of 14 mm is 688 CSS pixels: wider than a telephone, narrower than any screen."""
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 688, "height": 1000})
+    page.goto((site / "studies/pytest/notebooks/00_explore.html").as_uri())
+    narrow = """() => [...document.querySelectorAll('.mlx td')]
+        .filter(cell => cell.getClientRects().length && cell.textContent.trim().length > 8)
+        .map(cell => [cell.getBoundingClientRect().width, cell.textContent]).filter(([width]) => width < 45)"""
+    assert page.evaluate("document.querySelectorAll('.mlx td').length") > 100
+    assert page.evaluate(narrow) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= 688
