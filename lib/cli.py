@@ -7,12 +7,15 @@ A mistake in the input ends with one line and status 2; nothing is lost by it.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import json
+import os
+import select
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from lib import verbs as verbs_
 from lib.evals import review
@@ -21,23 +24,70 @@ from lib.evals import verbs as evals_verbs
 if TYPE_CHECKING:
     from lib import config
 
+BROKEN_PIPE = 128 + 13  # as a shell reports a program that SIGPIPE ended
+
 
 def main(argv: list[str] | None = None) -> int:
-    """Run one verb; the exit status is 0 when all is well, 1 when a check found faults, 2 for bad input."""
-    parser = _parser()
-    arguments = parser.parse_args(argv)
+    """Run one verb; the exit status is 0 when all is well, 1 when a check found faults, 2 for bad input.
+
+    130 after Ctrl-C, and 141 when nobody reads what is written any more (`| head`): what a shell says of both.
+    """
+    try:
+        try:
+            return _verb(argv)
+        finally:  # here and not when the interpreter ends, where nobody could catch it
+            for stream in filter(None, (sys.stdout, sys.stderr)):
+                stream.flush()
+    except OSError as fault:
+        _drop_unwritten()
+        if isinstance(fault, BrokenPipeError):
+            return BROKEN_PIPE
+        with contextlib.suppress(OSError):  # standard error may be what is full
+            print(f"what was printed could not be written: {fault}", file=sys.stderr)
+        return 2
+
+
+def _verb(argv: list[str] | None) -> int:
+    arguments = _parser().parse_args(argv)
     try:
         return arguments.verb(arguments)
     except KeyboardInterrupt:
         print("stopped; everything that was answered is recorded", file=sys.stderr)
         return 130
-    except (ValueError, LookupError, OSError, RuntimeError, ArithmeticError, MemoryError) as fault:
+    except (ValueError, LookupError, OSError, RuntimeError, ArithmeticError, MemoryError, EOFError) as fault:
+        if isinstance(fault, BrokenPipeError) and _unread(sys.stdout, sys.stderr):
+            raise
         message = fault.args[0] if isinstance(fault, KeyError) and fault.args else fault
         from lib import printed
         from lib.models import redact
 
         printed.say(redact(f"{type(fault).__name__}: {message}"), error=True)
         return 2
+
+
+def _unread(*streams: IO[str] | None) -> bool:
+    """Whether nobody reads one of these any more: else a broken pipe is another one's, such as a server's."""
+    for stream in streams:
+        with contextlib.suppress(AttributeError, OSError, ValueError):  # closed, or no file
+            watch = select.poll()
+            watch.register(stream.fileno(), 0)  # type: ignore[union-attr]
+            if watch.poll(0):
+                return True
+    return False
+
+
+def _drop_unwritten() -> None:
+    """Send what a stream could not write to nowhere: the interpreter would try again at its end, and complain."""
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        try:
+            if not _unread(stream):
+                stream.flush()
+                continue
+        except OSError:
+            pass
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -78,7 +128,8 @@ def _parser() -> argparse.ArgumentParser:
     freeze.add_argument("--part", choices=["calls", "statistics", "all"], default="all")
     seal = verb("seal", _seal, "write the hashes of a finished run's raw files")
     seal.add_argument("run", help="the run's folder name under runs/")
-    verb("verify", _verify, "whether everything frozen and sealed still holds")
+    verify = verb("verify", _verify, "whether everything frozen and sealed still holds")
+    verify.add_argument("--verbose", action="store_true", help="name every file of code that moved since the freeze")
     draft = verb("draft", _draft, "let a model draft cards and questions, all verified: false")
     draft.add_argument("--model", default="large", help="the role in study.toml that drafts (default: large)")
     verb("export-inspect", _export_inspect, "write a study's calls as logs that `inspect view` opens")
@@ -219,10 +270,14 @@ def _analyse(arguments: argparse.Namespace) -> int:
 
 
 def _freeze(arguments: argparse.Namespace) -> int:
-    from lib import check, freeze
+    from lib import check, config, freeze
 
     if check.report(arguments.study):
         print("faulty material is not frozen", file=sys.stderr)
+        return 1
+    if left := check.unwritten(config.load(arguments.study)):
+        print(*left, sep="\n")
+        print(f"{len(left)} places are not written yet, and what is not written is not frozen", file=sys.stderr)
         return 1
     print(f"wrote {freeze.freeze(arguments.study, part=arguments.part)}")
     return 0
@@ -239,7 +294,7 @@ def _verify(arguments: argparse.Namespace) -> int:
     from lib import freeze
 
     verdict = freeze.verify(arguments.study)
-    print(verdict)
+    print(verdict.told(verbose=arguments.verbose))
     return 0 if verdict.holds else 1
 
 
@@ -270,14 +325,18 @@ def _price_probe(arguments: argparse.Namespace) -> int:
 
 
 def _letters(arguments: argparse.Namespace) -> int:
-    from lib import relabel
+    from lib import intake, relabel
 
+    for path in arguments.files:  # all before the first is read: what is wrong is said before a long output
+        if not intake.there(path):
+            raise FileNotFoundError(f"{path}: no such file")
     faulty = 0
     for path in arguments.files:
-        with path.open("rb") as lines:
-            faulty += relabel.relabel(lines, sys.stdout, sys.stderr, name=str(path))
+        with path.open("rb") as file:
+            faulty += relabel.relabel(relabel.lines(file, name=str(path)), sys.stdout, sys.stderr, name=str(path))
     if not arguments.files:
-        faulty = relabel.relabel(sys.stdin.buffer, sys.stdout, sys.stderr, name="stdin")
+        given = relabel.lines(sys.stdin.buffer, name="stdin")
+        faulty = relabel.relabel(given, sys.stdout, sys.stderr, name="stdin")
     return 2 if faulty else 0
 
 

@@ -184,7 +184,7 @@ It runs as it is, with a STUB for a model and EXAMPLES for cards and questions; 
   python -m lib check {study}             # every fault, with file and line
   python -m lib recall {study} --write    # rankings and recall
   python -m lib pilot {study}             # the pilot questions with 3, 5, 10 and 15 chunks
-  python -m lib freeze {study}            # from here on material is fixed (code must be committed)
+  python -m lib freeze {study}            # from here on material is fixed (code must be committed; nothing TO WRITE)
   python -m lib run {study}
   python -m lib analyse {study} --json out.json
   make reproduce STUDY={study}            # notebooks, tables and figures

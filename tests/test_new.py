@@ -432,3 +432,38 @@ def test_the_templates_are_part_of_the_package_and_hold_no_third_party_text():
         "DEVIATIONS.md.txt", "PREREGISTRATION.md.txt", "documents/CHANGELOG.md", "documents/README.md",
         "documents/docs/decisions.md", "documents/docs/watch.md", "lake.toml.txt", "study.toml.txt",
     ]  # fmt: skip
+
+
+# --- what may be frozen
+
+
+def test_a_new_study_may_be_frozen_as_it_is_and_not_once_it_has_a_model_or_material_of_its_own(home):
+    made = create(home)
+    assert check.unwritten(config.load(made.folder)) == []
+    toml, prereg = made.folder / "study.toml", made.folder / "PREREGISTRATION.md"
+    stub = toml.read_text()
+    toml.write_text(stub.replace('provider = "stub"\nmodel = "STUB"\n', 'provider = "local"\nmodel = "x"\n'))
+    told = [str(fault) for fault in check.unwritten(config.load(made.folder))]
+    assert f"{made.folder / 'cards.jsonl'}:1: an EXAMPLE of `python -m lib new`: write your own and remove it" in told
+    where = next(n for n, line in enumerate(prereg.read_text().splitlines(), start=1) if line.startswith("TO WRITE"))
+    assert any(each.startswith(f"{prereg}:{where}: still says 'TO WRITE': write it, 'TO WRITE: which") for each in told)
+    assert len(told) == prereg.read_text().count("TO WRITE") + len(config.load(made.folder).models) - 2 + 6 + 8
+    toml.write_text(stub)
+    prereg.write_text("All is written.\n")
+    for name in ("cards.jsonl", "questions.jsonl"):
+        path = made.folder / name
+        path.write_text(path.read_text().replace(rules.EXAMPLE, "a person"))
+    assert check.unwritten(config.load(made.folder)) == []
+
+
+def test_freeze_refuses_what_is_not_written_with_file_and_line(home, capsys):
+    made = create(home)
+    lake.pin(made.lake)
+    for name in ("cards.jsonl", "questions.jsonl"):
+        path = made.folder / name
+        own = path.read_text().replace(rules.EXAMPLE, "a person")
+        path.write_text(re.sub(r'"verified": ?false', '"verified": true', own))
+    assert cli.main(["freeze", str(made.folder)]) == 1
+    told = capsys.readouterr()
+    assert f"{made.folder / 'PREREGISTRATION.md'}:" in told.out and "still says 'TO WRITE'" in told.out
+    assert "what is not written is not frozen" in told.err and not (made.folder / "FROZEN.sha256").exists()
