@@ -103,7 +103,7 @@ def faults(study: config.Study, lake: lakes.Lake) -> list[Fault]:
 def unwritten(study: config.Study) -> list[Fault]:
     """What `python -m lib new` left for a person to write and nobody has: none of it is to be frozen.
 
-    A new study as it is, EXAMPLES asked of STUBS, may be: it shows the chain, and says everywhere that it means nothing.
+    A new study as it is, EXAMPLES asked of STUBS, may be: it shows the chain, and says that it means nothing.
     """
     files = [study.path(name) for name in ("study.toml", "cards.jsonl", "questions.jsonl", "PREREGISTRATION.md")]
     read = {path: intake.text(path).splitlines() for path in files if intake.there(path)}

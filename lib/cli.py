@@ -194,20 +194,22 @@ def _check(arguments: argparse.Namespace) -> int:
 
 
 def _recall(arguments: argparse.Namespace) -> int:
-    from lib import jsonl, material, questions, recall, retrieve, threshold
+    from lib import intake, jsonl, material, questions, recall, retrieve, threshold
 
     study = _study(arguments)
-    loaded = material.load(study, language=arguments.language, frozen=False)
-    rows = material.search(loaded, replay=not arguments.write, progress=_counter("rerank scores"))
     path = study.path("retrieval.jsonl")
+    recorded = not arguments.write and intake.there(path)  # whose order settles what another processor rounds otherwise
+    loaded = material.load(study, language=arguments.language, frozen=recorded)
+    rows = material.search(loaded, replay=not arguments.write, progress=_counter("rerank scores"))
     if arguments.write:
         before = jsonl.read(path, retrieve.Retrieved) if path.exists() else []
         retrieve.write_retrieval(path, [*(row for row in before if row.language != loaded.language), *rows])
         print(f"wrote {path}")
     rankings = retrieve.as_rankings(rows)
     asked = questions.load(study)
+    print(recall.LEGEND)
     for table in recall.tables(asked, rankings, list(loaded.chunks.values()), language=loaded.language):
-        print(table.to_string(index=False))
+        print(f"\n{recall.told(table)}\n")
     calibration = [question for question in asked if question.split == "calibration"]
     if calibration:
         found = threshold.calibrate(threshold.best_scores(calibration, rankings, language=loaded.language))

@@ -233,6 +233,8 @@ def test_a_place_that_waits_for_its_author_is_found_in_every_file_that_is_frozen
     assert left(folder, questions=questions, cards=cards.replace(decided, "TO WRITE: what holds")) == ["cards.jsonl:1"]
 
 
-@pytest.mark.parametrize("said", ["what to write", "ERROR: FAILED TO WRITE the file", "TO WRITEABLE", "HOW TO WRITE it"])
+@pytest.mark.parametrize(
+    "said", ["what to write", "ERROR: FAILED TO WRITE the file", "TO WRITEABLE", "HOW TO WRITE it"]
+)
 def test_words_of_an_own_text_are_no_placeholder(folder, said):
     assert left(folder, prereg=f"{said}\n") == []
