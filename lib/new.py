@@ -178,6 +178,7 @@ def next_steps(made: Created) -> Iterator[str]:
     yield f"wrote {made.folder} and {made.lake}: {made.documents} documents"
     if left:
         yield f"left out {left} files: " + "; ".join(f"{count} {why}" for why, count in sorted(made.left_out.items()))
+        yield f"{made.lake} lists those that were taken"
     yield f"""
 It runs as it is, with a STUB for a model and EXAMPLES for cards and questions; its numbers mean nothing:
   python -m lib lake {study} --pin        # write down which documents there are, with their hashes

@@ -215,7 +215,8 @@ def test_ctrl_c_in_the_midst_of_a_cell_ends_with_one_line_and_status_130(project
         f"import pathlib, time\npathlib.Path({str(started)!r}).touch()\ntime.sleep(99)",
     )
     script = (
-        "import functools, pathlib, sys; from lib import book, paths; root, build, study = map(pathlib.Path, sys.argv[1:])\n"
+        "import functools, pathlib, sys; from lib import book, paths\n"
+        "root, build, study = map(pathlib.Path, sys.argv[1:])\n"
         "paths.BUILD = build; book.reproduce = functools.partial(book.reproduce, root=root)\n"
         "sys.exit(book.main([str(study)]))"
     )
