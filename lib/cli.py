@@ -7,16 +7,14 @@ A mistake in the input ends with one line and status 2; nothing is lost by it.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import dataclasses
 import json
-import os
-import select
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
+from lib import streams
 from lib import verbs as verbs_
 from lib.evals import review
 from lib.evals import verbs as evals_verbs
@@ -24,27 +22,13 @@ from lib.evals import verbs as evals_verbs
 if TYPE_CHECKING:
     from lib import config
 
-BROKEN_PIPE = 128 + 13  # as a shell reports a program that SIGPIPE ended
-
 
 def main(argv: list[str] | None = None) -> int:
     """Run one verb; the exit status is 0 when all is well, 1 when a check found faults, 2 for bad input.
 
-    130 after Ctrl-C, and 141 when nobody reads what is written any more (`| head`): what a shell says of both.
+    130 after Ctrl-C, and 141 when nobody reads what is printed any more, see `lib/streams.py`.
     """
-    try:
-        try:
-            return _verb(argv)
-        finally:  # here and not when the interpreter ends, where nobody could catch it
-            for stream in filter(None, (sys.stdout, sys.stderr)):
-                stream.flush()
-    except OSError as fault:
-        _drop_unwritten()
-        if isinstance(fault, BrokenPipeError):
-            return BROKEN_PIPE
-        with contextlib.suppress(OSError):  # standard error may be what is full
-            print(f"what was printed could not be written: {fault}", file=sys.stderr)
-        return 2
+    return streams.written(lambda: _verb(argv))
 
 
 def _verb(argv: list[str] | None) -> int:
@@ -55,7 +39,7 @@ def _verb(argv: list[str] | None) -> int:
         print("stopped; everything that was answered is recorded", file=sys.stderr)
         return 130
     except (ValueError, LookupError, OSError, RuntimeError, ArithmeticError, MemoryError, EOFError) as fault:
-        if isinstance(fault, BrokenPipeError) and _unread(sys.stdout, sys.stderr):
+        if isinstance(fault, BrokenPipeError) and streams.unread():
             raise
         message = fault.args[0] if isinstance(fault, KeyError) and fault.args else fault
         from lib import printed
@@ -63,31 +47,6 @@ def _verb(argv: list[str] | None) -> int:
 
         printed.say(redact(f"{type(fault).__name__}: {message}"), error=True)
         return 2
-
-
-def _unread(*streams: IO[str] | None) -> bool:
-    """Whether nobody reads one of these any more: else a broken pipe is another one's, such as a server's."""
-    for stream in streams:
-        with contextlib.suppress(AttributeError, OSError, ValueError):  # closed, or no file
-            watch = select.poll()
-            watch.register(stream.fileno(), 0)  # type: ignore[union-attr]
-            if watch.poll(0):
-                return True
-    return False
-
-
-def _drop_unwritten() -> None:
-    """Send what a stream could not write to nowhere: the interpreter would try again at its end, and complain."""
-    for stream in filter(None, (sys.stdout, sys.stderr)):
-        try:
-            if not _unread(stream):
-                stream.flush()
-                continue
-        except OSError:
-            pass
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, stream.fileno())
-        os.close(nowhere)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -133,16 +92,6 @@ def _parser() -> argparse.ArgumentParser:
     draft = verb("draft", _draft, "let a model draft cards and questions, all verified: false")
     draft.add_argument("--model", default="large", help="the role in study.toml that drafts (default: large)")
     verb("export-inspect", _export_inspect, "write a study's calls as logs that `inspect view` opens")
-    probe = verbs.add_parser("price-probe", help="fit a model's price to a few PAID calls' reported costs; asks first")
-    probe.set_defaults(verb=_price_probe)
-    probe.add_argument("model", help="the whole name of a model")
-    probe.add_argument("--provider", default="claude-cli", help="who serves it (default: claude-cli)")
-    probe.add_argument("--base-url", help="of an openai-compatible provider, such as https://openrouter.ai/api/v1")
-    probe.add_argument("--price-as", metavar="MODEL", help="whose list price to compare with (default: its own)")
-    probe.add_argument("--yes", action="store_true", help="do not ask")
-    again = verbs.add_parser("letters", help="which letter each reply of JSON lines chose, by the rules of today")
-    again.set_defaults(verb=_letters)
-    again.add_argument("files", nargs="*", type=Path, metavar="FILE", help="JSON lines (default: standard input)")
     verbs_.add(verbs)
     evals_verbs.add(verbs)
     review.add(verbs)
@@ -310,36 +259,13 @@ def _draft(arguments: argparse.Namespace) -> int:
     with models.open_model(study.models[arguments.model]) as model:
         made = draft.draft(study, lake.load(study.lake, near=study.folder), model)
     print(f"{made.cards} cards, {made.questions} questions, {made.dropped} dropped; all verified: false")
-    return 0
+    return 0 if made.cards or made.questions else 1
 
 
 def _export_inspect(arguments: argparse.Namespace) -> int:
     from lib import config, export_inspect
 
     return export_inspect.report(config.load(arguments.study))
-
-
-def _price_probe(arguments: argparse.Namespace) -> int:
-    from lib import config, price_probe
-
-    asked = config.Model(arguments.provider, arguments.model, arguments.price_as, arguments.base_url)
-    return price_probe.report(asked, sure=arguments.yes)
-
-
-def _letters(arguments: argparse.Namespace) -> int:
-    from lib import intake, relabel
-
-    for path in arguments.files:  # all before the first is read: what is wrong is said before a long output
-        if not intake.there(path):
-            raise FileNotFoundError(f"{path}: no such file")
-    faulty = 0
-    for path in arguments.files:
-        with path.open("rb") as file:
-            faulty += relabel.relabel(relabel.lines(file, name=str(path)), sys.stdout, sys.stderr, name=str(path))
-    if not arguments.files:
-        given = relabel.lines(sys.stdin.buffer, name="stdin")
-        faulty = relabel.relabel(given, sys.stdout, sys.stderr, name="stdin")
-    return 2 if faulty else 0
 
 
 def _smoke(arguments: argparse.Namespace) -> int:

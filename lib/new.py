@@ -192,6 +192,6 @@ It runs as it is, with a STUB for a model and EXAMPLES for cards and questions; 
 
 To make it yours, before you freeze (or remove FROZEN.sha256, retrieval.jsonl and runs/ and begin again):
   {made.lake}: choose the documents, pin anew
-  {made.folder / "study.toml"}: name your models
+  {made.folder / "study.toml"}: name your models (a STUB drafts nothing)
   python -m lib draft {study}             # a model drafts cards and questions: verified: false, for you to check
   then remove the EXAMPLES, write cards.jsonl, questions.jsonl and PREREGISTRATION.md, and begin with check"""

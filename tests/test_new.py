@@ -363,17 +363,17 @@ THEIRS = """
 README.md README.pt-BR.md CONTRIBUTING.md CHANGELOG.md docs/index.md docs/api.md docs/de/index.md docs/adr/0001-cache.md
 setup.py src/pkg/__init__.py src/pkg/core.py src/pkg/file_lock.py src/pkg/deep/er.py tests/test_core.py how-to.md
 coverage/control.py
-""".split()
+"""
 NOT_THEIRS = """
 pkg.egg-info/SOURCES.txt src/pkg.egg-info/top_level.txt requirements.txt requirements-dev.txt dev-requirements.txt
 requirements/base.txt poetry.lock conda-lock.txt src/pkg/_vendor/other.py vendor/README.md node_modules/left/README.md
 third_party/x/a.c build/lib/pkg/core.py src/pkg/wire_pb2.py web/app.min.js web/types.d.ts web/api.generated.ts
 LICENSE.txt CMakeLists.txt venv/lib/site.py pkg-1.0.dist-info/README.md .github/README.md src/pkg/_version.py
-""".split()
+"""
 
 
 def test_a_first_choice_begins_with_the_readme_and_leaves_out_what_the_project_did_not_write():
-    found = sorted(new_documents._candidates(frozenset([*THEIRS, *NOT_THEIRS])), key=new_documents._rank)
+    found = sorted(new_documents._candidates(frozenset(f"{THEIRS}{NOT_THEIRS}".split())), key=new_documents._rank)
     assert [name for _, name in found] == [
         "README.md", "docs/index.md", "docs/adr/0001-cache.md", "docs/api.md", "how-to.md", "CONTRIBUTING.md",
         "README.pt-BR.md", "docs/de/index.md", "CHANGELOG.md", "coverage/control.py", "src/pkg/core.py",
