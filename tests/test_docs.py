@@ -1,7 +1,7 @@
 """Every number of docs/ is a computed value, or is listed with the reason why not; mutations prove it.
 
-As tests/test_readme.py does for the READMEs, with the same reader. "One" is a pronoun there; formulas, citations and the
-list of references hold no results.
+As tests/test_readme.py does for the READMEs, with the same reader. "One" is a pronoun there; formulas, citations and
+references hold no results.
 """
 
 from __future__ import annotations
