@@ -144,6 +144,7 @@ def _check(arguments: argparse.Namespace) -> int:
 
 def _recall(arguments: argparse.Namespace) -> int:
     from lib import intake, jsonl, material, questions, recall, retrieve, threshold
+    from lib.models import stub
 
     study = _study(arguments)
     path = study.path("retrieval.jsonl")
@@ -159,12 +160,14 @@ def _recall(arguments: argparse.Namespace) -> int:
     print(recall.LEGEND)
     for table in recall.tables(asked, rankings, list(loaded.chunks.values()), language=loaded.language):
         print(f"\n{recall.told(table)}\n")
+    if study.retrieval.reranker == "llm-pointwise" and (warning := stub.warning([study.models["small"]])):
+        print(f"reranked: {warning}\n")
     calibration = [question for question in asked if question.split == "calibration"]
     if calibration:
         found = threshold.calibrate(threshold.best_scores(calibration, rankings, language=loaded.language))
         print(
             f"gate: threshold = {found.threshold} decides {found.right} of {found.n} calibration questions rightly; "
-            f"study.toml has {study.gate.threshold}"
+            f"study.toml has {'none' if study.gate.threshold is None else study.gate.threshold}"
         )
     return 0
 
@@ -204,6 +207,7 @@ def _status(arguments: argparse.Namespace) -> int:
 
 def _analyse(arguments: argparse.Namespace) -> int:
     from lib import analyse, results
+    from lib.models import stub
 
     study = _study(arguments)
     runs = f"main-{arguments.language or study.language}"
@@ -216,6 +220,8 @@ def _analyse(arguments: argparse.Namespace) -> int:
             print(f"ignored: {count} rows of run {run}: {reason}")
         for reason in found.exploratory:
             print(f"EXPLORATORY: {reason}")
+        if warning := stub.warning(study.models[arm.model] for arm in study.arms.values()):
+            print(warning)
         write(json.dumps(analyse.to_json(found), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
     return 0
 

@@ -22,7 +22,7 @@ from lib.budget import Totals
 from lib.config import Study
 from lib.frozen import FreezeError
 from lib.ledger import Ledger
-from lib.models import environment
+from lib.models import environment, stub
 from lib.plan import Cell
 from lib.schema import Language, Question
 
@@ -109,6 +109,8 @@ def pilot(study: Study, *, language: Language | None) -> int:
     pieces = list(loaded.chunks.values())
     found = pilot_.table(study, asked, calls, loaded.retrieved, pieces, language=loaded.language)
     print(pilot_.told(found, k=study.retrieval.k))
+    if warning := stub.warning([study.models["small"]]):
+        print(warning)
     return 0
 
 
@@ -141,6 +143,9 @@ def _announce(cells: Sequence[Cell], loaded: Material, name: str) -> list[Cell]:
         recorded += f" and {sent} calls on their way in batches"
     cost = f"at most {nominal:.4f} USD nominal, of which {paid:.4f} would be billed ({limit})"
     print(f"{recorded}; {len(missing)} calls to make: {cost}")
+    study = loaded.study
+    if warning := stub.warning(study.models[study.arms[cell.arm].model] for cell in cells):
+        print(warning)
     return missing
 
 

@@ -76,6 +76,7 @@ def test_a_dry_run_says_what_it_would_ask_and_asks_nothing(folder, capsys):
     assert cli.main(["run", str(folder), "--dry-run"]) == 0
     said = capsys.readouterr().out
     assert said.startswith("0 of 55 answers are recorded in exploratory-en; 55 calls to make: at most 0.00")
+    assert "\nSTUB: no model, letters drawn by a hash; numbers that rest on it mean nothing\n" in said
     assert not (folder / "runs").exists()
 
 
@@ -252,6 +253,7 @@ def test_the_pilot_says_what_each_k_brought(folder, capsys):
     assert cli.main(["pilot", str(folder)]) == 0
     said = capsys.readouterr().out
     assert "Pilot: 1 questions asked" in said and "the pilot's rule gives k = " in said
+    assert said.endswith("\nSTUB: no model, letters drawn by a hash; numbers that rest on it mean nothing\n")
     assert [line.split()[0] for line in said.splitlines()[2:6]] == ["3", "5", "10", "15"]
     jsonl.write(study.path("questions.jsonl"), fakes.QUESTIONS)
     if not any(each.pilot for each in fakes.QUESTIONS):
