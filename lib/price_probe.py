@@ -79,6 +79,7 @@ def _agreed() -> bool:
     try:
         return input("make them? [y/N] ").strip().lower() in ("y", "yes")
     except EOFError:
+        print()  # the end of the line with the question
         raise ProbeError(
             "the calls cost money, and standard input gave no answer: nothing was asked; --yes makes them unasked"
         ) from None
