@@ -205,10 +205,10 @@ def bound() -> list[Bound]:
          "acerta {} das {} sem resposta, e a busca híbrida {}.",
          [unanswerable["A5"], cell(FULL, "05_arms", "unanswerable_n", arm="A5"), unanswerable["A4a"]]),
         # the gate
-        ("on {} made-up holdout documents ({} written by hand, the others generated) the rules (`workflow`) do the "
-         "task on {}, the {}B model (`runner`) on {}, and",
-         "em {} documentos de holdout inventados ({} escritos à mão, os outros gerados) as regras (`workflow`) cumprem "
-         "a tarefa em {}, o modelo de {}B (`runner`) em {}, e",
+        ("on {} made-up documents kept apart for it, the *holdout* ({} written by hand, the others generated), the "
+         "rules (`workflow`) do the task on {}, the {}B model (`runner`) on {}, and",
+         "em {} documentos inventados e reservados para ele, o *holdout* ({} escritos à mão, os outros gerados), as "
+         "regras (`workflow`) cumprem a tarefa em {}, o modelo de {}B (`runner`) em {}, e",
          [holdout, cell(EVALS, "08_decisions", "n", comparison="workflow → STUB"), round(rules * holdout),
           size(SMALL, "small"), round(model * holdout)]),
         ("exit status {}, with", "status {}, com", [gate()]),
