@@ -259,3 +259,21 @@ def test_the_pilot_says_what_each_k_brought(folder, capsys):
     if not any(each.pilot for each in fakes.QUESTIONS):
         assert cli.main(["pilot", str(folder)]) == 1
         assert "no question has pilot = true" in capsys.readouterr().err
+
+
+def test_recall_reads_rankings_that_are_there_and_makes_them_anew_with_write_only(folder, monkeypatch, capsys):
+    """A replay settles by the recorded order what another processor rounds otherwise; else scores would be missing."""
+    given = []
+
+    def search(loaded, *, replay, progress):
+        given.append((replay, loaded.retrieved))
+        raise RuntimeError("seen")
+
+    monkeypatch.setattr(material, "search", search)
+    row = {"question": "f1", "language": "en", "retriever": "bm25", "hits": []}
+    for rankings, options in ((json.dumps(row), []), (json.dumps(row), ["--write"]), (None, [])):
+        path = folder / "retrieval.jsonl"
+        path.unlink() if rankings is None else path.write_text(f"{rankings}\n")
+        assert cli.main(["recall", str(folder), *options]) == 2
+        assert "seen" in capsys.readouterr().err
+    assert [(replay, bool(recorded)) for replay, recorded in given] == [(True, True), (False, False), (True, False)]
