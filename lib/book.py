@@ -152,7 +152,8 @@ def execute(notebook: Path, folder: Path, *, root: Path = paths.ROOT) -> str:
             kernel_name="python3",
             progress_bar=False,
             start_timeout=START_TIMEOUT_S,
-            extra_arguments=["--IPKernelApp.log_level=40"],  # not its advice on transports
+            # Not its advice on transports, nor its traces when Ctrl-C ends it; a cell that fails is told by BookError.
+            extra_arguments=["--IPKernelApp.log_level=50"],
         )
     except papermill.PapermillExecutionError as fault:
         where = f"{notebook.name}, cell {fault.cell_index + 1}"

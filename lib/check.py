@@ -8,12 +8,13 @@ report. Whether an answer is *right* is not decided: that takes a reader, see `v
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
-from lib import config, giveaways, graph, jsonl, rules, rules_beside
+from lib import config, giveaways, graph, intake, jsonl, rules, rules_beside
 from lib import lake as lakes
 from lib.retrieve import Retrieved
 from lib.rules_beside import Review
@@ -21,6 +22,10 @@ from lib.schema import Card, Question
 from lib.text import tokens
 
 Row = TypeVar("Row", Card, Question, Retrieved, Review)
+
+
+TO_WRITE = "TO WRITE"  # what marks a place of a new study (lib/new_study/) that waits for its author
+PLACEHOLDER = re.compile(rf"(?<![A-Z] )\b{TO_WRITE}\b")  # not "FAILED TO WRITE", a message that a question may quote
 
 
 class Fault(NamedTuple):
@@ -93,6 +98,32 @@ def faults(study: config.Study, lake: lakes.Lake) -> list[Fault]:
     found += [*reviews.faults, *(Fault(study.path("reviews.jsonl"), *each) for each in in_reviews)]
     found += [Fault(study.path("study.toml"), 0, what) for what in rules_beside.of_study(study, asked.values())]
     return sorted(found, key=lambda fault: (fault.file, fault.line))
+
+
+def unwritten(study: config.Study) -> list[Fault]:
+    """What `python -m lib new` left for a person to write and nobody has: none of it is to be frozen.
+
+    A new study as it is, EXAMPLES asked of STUBS, may be: it shows the chain, and says that it means nothing.
+    """
+    files = [study.path(name) for name in ("study.toml", "cards.jsonl", "questions.jsonl", "PREREGISTRATION.md")]
+    read = {path: intake.text(path).splitlines() for path in files if intake.there(path)}
+    examples = [
+        Fault(path, line, "an EXAMPLE of `python -m lib new`: write your own and remove it")
+        for path in files[1:3]
+        for line, text in enumerate(read.get(path, ()), start=1)
+        if rules.EXAMPLE in text
+    ]
+    rows = sum(bool(text.strip()) for path in files[1:3] for text in read.get(path, ()))
+    stubs = all(model.provider == "stub" for model in study.models.values())
+    if examples and len(examples) == rows and stubs:
+        return []
+    left = [
+        Fault(path, line, f"still says {TO_WRITE!r}: write it, {text.strip()[:60]!r}")
+        for path, lines in read.items()
+        for line, text in enumerate(lines, start=1)
+        if PLACEHOLDER.search(text)
+    ]
+    return sorted([*examples, *left], key=lambda fault: (fault.file, fault.line))
 
 
 def counts(study: config.Study) -> Iterator[str]:

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lib import streams
 from lib import verbs as verbs_
 from lib.evals import review
 from lib.evals import verbs as evals_verbs
@@ -23,15 +24,23 @@ if TYPE_CHECKING:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run one verb; the exit status is 0 when all is well, 1 when a check found faults, 2 for bad input."""
-    parser = _parser()
-    arguments = parser.parse_args(argv)
+    """Run one verb; the exit status is 0 when all is well, 1 when a check found faults, 2 for bad input.
+
+    130 after Ctrl-C, and 141 when nobody reads what is printed any more, see `lib/streams.py`.
+    """
+    return streams.written(lambda: _verb(argv))
+
+
+def _verb(argv: list[str] | None) -> int:
+    arguments = _parser().parse_args(argv)
     try:
         return arguments.verb(arguments)
     except KeyboardInterrupt:
         print("stopped; everything that was answered is recorded", file=sys.stderr)
         return 130
-    except (ValueError, LookupError, OSError, RuntimeError, ArithmeticError, MemoryError) as fault:
+    except (ValueError, LookupError, OSError, RuntimeError, ArithmeticError, MemoryError, EOFError) as fault:
+        if isinstance(fault, BrokenPipeError) and streams.unread():
+            raise
         message = fault.args[0] if isinstance(fault, KeyError) and fault.args else fault
         from lib import printed
         from lib.models import redact
@@ -78,20 +87,11 @@ def _parser() -> argparse.ArgumentParser:
     freeze.add_argument("--part", choices=["calls", "statistics", "all"], default="all")
     seal = verb("seal", _seal, "write the hashes of a finished run's raw files")
     seal.add_argument("run", help="the run's folder name under runs/")
-    verb("verify", _verify, "whether everything frozen and sealed still holds")
+    verify = verb("verify", _verify, "whether everything frozen and sealed still holds")
+    verify.add_argument("--verbose", action="store_true", help="name every file of code that moved since the freeze")
     draft = verb("draft", _draft, "let a model draft cards and questions, all verified: false")
     draft.add_argument("--model", default="large", help="the role in study.toml that drafts (default: large)")
     verb("export-inspect", _export_inspect, "write a study's calls as logs that `inspect view` opens")
-    probe = verbs.add_parser("price-probe", help="fit a model's price to a few PAID calls' reported costs; asks first")
-    probe.set_defaults(verb=_price_probe)
-    probe.add_argument("model", help="the whole name of a model")
-    probe.add_argument("--provider", default="claude-cli", help="who serves it (default: claude-cli)")
-    probe.add_argument("--base-url", help="of an openai-compatible provider, such as https://openrouter.ai/api/v1")
-    probe.add_argument("--price-as", metavar="MODEL", help="whose list price to compare with (default: its own)")
-    probe.add_argument("--yes", action="store_true", help="do not ask")
-    again = verbs.add_parser("letters", help="which letter each reply of JSON lines chose, by the rules of today")
-    again.set_defaults(verb=_letters)
-    again.add_argument("files", nargs="*", type=Path, metavar="FILE", help="JSON lines (default: standard input)")
     verbs_.add(verbs)
     evals_verbs.add(verbs)
     review.add(verbs)
@@ -143,26 +143,31 @@ def _check(arguments: argparse.Namespace) -> int:
 
 
 def _recall(arguments: argparse.Namespace) -> int:
-    from lib import jsonl, material, questions, recall, retrieve, threshold
+    from lib import intake, jsonl, material, questions, recall, retrieve, threshold
+    from lib.models import stub
 
     study = _study(arguments)
-    loaded = material.load(study, language=arguments.language, frozen=False)
-    rows = material.search(loaded, replay=not arguments.write, progress=_counter("rerank scores"))
     path = study.path("retrieval.jsonl")
+    recorded = not arguments.write and intake.there(path)  # whose order settles what another processor rounds otherwise
+    loaded = material.load(study, language=arguments.language, frozen=recorded)
+    rows = material.search(loaded, replay=not arguments.write, progress=_counter("rerank scores"))
     if arguments.write:
         before = jsonl.read(path, retrieve.Retrieved) if path.exists() else []
         retrieve.write_retrieval(path, [*(row for row in before if row.language != loaded.language), *rows])
         print(f"wrote {path}")
     rankings = retrieve.as_rankings(rows)
     asked = questions.load(study)
+    print(recall.LEGEND)
     for table in recall.tables(asked, rankings, list(loaded.chunks.values()), language=loaded.language):
-        print(table.to_string(index=False))
+        print(f"\n{recall.told(table)}\n")
+    if study.retrieval.reranker == "llm-pointwise" and (warning := stub.warning([study.models["small"]])):
+        print(f"reranked: {warning}\n")
     calibration = [question for question in asked if question.split == "calibration"]
     if calibration:
         found = threshold.calibrate(threshold.best_scores(calibration, rankings, language=loaded.language))
         print(
             f"gate: threshold = {found.threshold} decides {found.right} of {found.n} calibration questions rightly; "
-            f"study.toml has {study.gate.threshold}"
+            f"study.toml has {'none' if study.gate.threshold is None else study.gate.threshold}"
         )
     return 0
 
@@ -202,6 +207,7 @@ def _status(arguments: argparse.Namespace) -> int:
 
 def _analyse(arguments: argparse.Namespace) -> int:
     from lib import analyse, results
+    from lib.models import stub
 
     study = _study(arguments)
     runs = f"main-{arguments.language or study.language}"
@@ -214,15 +220,21 @@ def _analyse(arguments: argparse.Namespace) -> int:
             print(f"ignored: {count} rows of run {run}: {reason}")
         for reason in found.exploratory:
             print(f"EXPLORATORY: {reason}")
+        if warning := stub.warning(study.models[arm.model] for arm in study.arms.values()):
+            print(warning)
         write(json.dumps(analyse.to_json(found), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
     return 0
 
 
 def _freeze(arguments: argparse.Namespace) -> int:
-    from lib import check, freeze
+    from lib import check, config, freeze
 
     if check.report(arguments.study):
         print("faulty material is not frozen", file=sys.stderr)
+        return 1
+    if left := check.unwritten(config.load(arguments.study)):
+        print(*left, sep="\n")
+        print(f"{len(left)} places are not written yet, and what is not written is not frozen", file=sys.stderr)
         return 1
     print(f"wrote {freeze.freeze(arguments.study, part=arguments.part)}")
     return 0
@@ -239,7 +251,7 @@ def _verify(arguments: argparse.Namespace) -> int:
     from lib import freeze
 
     verdict = freeze.verify(arguments.study)
-    print(verdict)
+    print(verdict.told(verbose=arguments.verbose))
     return 0 if verdict.holds else 1
 
 
@@ -253,32 +265,13 @@ def _draft(arguments: argparse.Namespace) -> int:
     with models.open_model(study.models[arguments.model]) as model:
         made = draft.draft(study, lake.load(study.lake, near=study.folder), model)
     print(f"{made.cards} cards, {made.questions} questions, {made.dropped} dropped; all verified: false")
-    return 0
+    return 0 if made.cards or made.questions else 1
 
 
 def _export_inspect(arguments: argparse.Namespace) -> int:
     from lib import config, export_inspect
 
     return export_inspect.report(config.load(arguments.study))
-
-
-def _price_probe(arguments: argparse.Namespace) -> int:
-    from lib import config, price_probe
-
-    asked = config.Model(arguments.provider, arguments.model, arguments.price_as, arguments.base_url)
-    return price_probe.report(asked, sure=arguments.yes)
-
-
-def _letters(arguments: argparse.Namespace) -> int:
-    from lib import relabel
-
-    faulty = 0
-    for path in arguments.files:
-        with path.open("rb") as lines:
-            faulty += relabel.relabel(lines, sys.stdout, sys.stderr, name=str(path))
-    if not arguments.files:
-        faulty = relabel.relabel(sys.stdin.buffer, sys.stdout, sys.stderr, name="stdin")
-    return 2 if faulty else 0
 
 
 def _smoke(arguments: argparse.Namespace) -> int:

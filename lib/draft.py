@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 from lib import budget, config, drafted, giveaways, jsonl, ledger, models, paths, rules
 from lib import lake as lakes
 from lib.drafted import Dropped
+from lib.models import stub
 from lib.prices import Tokens
 from lib.schema import Call, CallClass, CallError, Card, Document, Language, Prompt, Question, call_id, prompt_sha256
 
@@ -50,9 +51,15 @@ def draft(
     """Ask the model for cards and questions of every document, and write what holds as drafts.
 
     Raises:
-        DraftError: a draft file is there already: it may hold a person's work, so it is never overwritten.
+        DraftError: the model is a STUB; or a draft file is there already: it may hold a person's work, so it is never
+            overwritten.
         LedgerError: another process drafts this study.
     """
+    if model.provider == stub.StubModel.provider:
+        raise DraftError(
+            f"{model.name} is a STUB, no model: it answers with letters and drafts nothing, so nothing was asked; name "
+            f"a model in {study.path('study.toml')} or with MINILAKE_<ROLE>_MODEL, see docs/providers.md"
+        )
     files = study.path("cards.draft.jsonl"), study.path("questions.draft.jsonl")
     if there := [path for path in files if path.exists()]:
         raise DraftError(f"{there[0]} is there already and may hold your work: move or remove it, then draft again")
@@ -80,6 +87,9 @@ def draft(
     for question in questions:
         for what in (*rules.of_question(question, known, study, lake), *giveaways.of_question(question)):
             say(f"to mend: {question.id}: {what}")
+    if not cards and not questions:  # an empty file would be in the way of the next draft
+        say(f"nothing drafted, {len(dropped)} dropped: no draft file was written; the replies are in {calls.path}")
+        return Drafted(0, 0, len(dropped))
     _write(files[0], [jsonl.to_json(card) for card in cards])
     _write(files[1], [jsonl.to_json(question) | {"author": author, "verified": False} for question in questions])
     say(f"{len(cards)} cards and {len(questions)} questions drafted, {len(dropped)} dropped: read each one against")

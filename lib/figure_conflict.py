@@ -10,9 +10,11 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from lib import questions
+from lib.companions import wilson
 from lib.config import Study
 from lib.figure_style import FAINT, INK, SOFT, WIDTH, Sheet, arm_label, styled
 from lib.figures import GUTTER, KINDS, ROW
+from lib.lead import apart, leaders
 from lib.schema import LETTERS, Question
 from lib.words import join
 
@@ -25,21 +27,10 @@ def conflict(decided: pd.DataFrame, study: Study, *, standing: str, not_shown: s
     part = decided[decided["block"] == "conflict"]
     columns = part.drop_duplicates("question").sort_values(["stratum", "question"], ascending=[False, True])
     names, arms = list(columns["question"]), list(dict.fromkeys(part["arm"]))
-    fell = part[part["outcome"] == "superseded"]
     right = part[part["outcome"] == "right"].groupby("arm")["question"].count()
-    title = "Conflict questions: no arm has been run yet"
-    if len(part):
-        most = max(int(right.get(arm, 0)) for arm in arms)
-        best = [arm for arm in arms if right.get(arm, 0) == most]
-        verb = "follows" if len(best) == 1 else "follow"
-        who = f"{join(best) if len(best) <= 4 else f'{len(best)} arms'} {verb}"
-        title = (
-            f"Where a decision was replaced, {who} the one in force {most} of {len(names)} times; "
-            f"the superseded one was chosen {len(fell)} of {len(part)} times"
-        )
     with styled():
         high = ROW * max(len(arms), 1)
-        sheet = Sheet(room=high + 0.72, title=title, standing=standing,
+        sheet = Sheet(room=high + 0.72, title=_title(part), standing=standing,
                       note="✓ the decision in force · old: the superseded one · ? “insufficient” although there is an "
                       "answer · × another option · – no letter. Silent: the older text does not say that it was "
                       f"replaced; announced: it carries a note. {not_shown}")  # fmt: skip
@@ -57,6 +48,30 @@ def conflict(decided: pd.DataFrame, study: Study, *, standing: str, not_shown: s
             axes.text(len(names) + 0.15, row, told, va="center", fontsize=8)
         _heads(axes, columns)
     return sheet.figure
+
+
+def _title(part: pd.DataFrame) -> str:
+    """Which arms follow the decision in force most often, and whether Wilson's intervals set them apart from others.
+
+    `part` holds the decisions on conflict questions; arms with fewer of them than others are no leaders.
+    """
+    if part.empty:
+        return "Conflict questions: no arm has been run yet"
+    rows = []
+    for arm, own in part.groupby("arm", sort=False):
+        correct, n = int((own["outcome"] == "right").sum()), len(own)
+        rows.append((arm, n, correct, correct / n, *wilson(correct, n)))
+    run = pd.DataFrame(rows, columns=["arm", "n", "correct", "accuracy", "accuracy_low", "accuracy_high"])
+    run = run[run["n"] == run["n"].max()]
+    best, most = leaders(run), run.loc[run["accuracy"].idxmax()]
+    who = f"{join(best) if len(best) <= 4 else f'{len(best)} arms'} {'follows' if len(best) == 1 else 'follow'}"
+    found = apart(run)
+    found = f"{', but' if 'overlap' in found else ','} {found}" if found else ""
+    fell = int((part["outcome"] == "superseded").sum())
+    return (
+        f"Where a decision was replaced, {who} the one in force most often, "
+        f"{most['correct']} of {most['n']} times{found}; the superseded one was chosen {fell} of {len(part)} times"
+    )
 
 
 def _sign(axes: Axes, column: int, row: int, outcome: str) -> None:

@@ -47,8 +47,20 @@ class Verdict(NamedTuple):
         return not self.problems
 
     def __str__(self) -> str:
-        kinds = ("problem", "deviation declared", "code moved since the freeze", "note")
-        lines = [f"{kind}: {text}" for kind, texts in zip(kinds, self, strict=True) for text in texts]
+        return self.told()
+
+    def told(self, *, verbose: bool = False) -> str:
+        """The verdict in lines; code that moved is counted, since it is no fault, and named with `verbose` only."""
+        moved = [f"code moved since the freeze: {name}" for name in self.moved]
+        if moved and not verbose:
+            many = "1 file" if len(moved) == 1 else f"{len(moved)} files"
+            moved = [f"code moved since the freeze: {many}, which is no fault (verify --verbose names them)"]
+        lines = [
+            *(f"problem: {text}" for text in self.problems),
+            *(f"deviation declared: {text}" for text in self.deviations),
+            *moved,
+            *(f"note: {text}" for text in self.notes),
+        ]
         return "\n".join([*lines, "the freeze holds" if self.holds else "the freeze does NOT hold"])
 
 

@@ -14,14 +14,15 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from lib import batch, batch_journal, check, freeze, material, paths, questions, record, seal, status
+from lib import batch, batch_journal, check, freeze, lines, material, paths, questions, record, seal, status
+from lib import pilot as pilot_
 from lib import run as run_
 from lib.arms import Material
 from lib.budget import Totals
 from lib.config import Study
 from lib.frozen import FreezeError
 from lib.ledger import Ledger
-from lib.models import environment
+from lib.models import environment, stub
 from lib.plan import Cell
 from lib.schema import Language, Question
 
@@ -57,12 +58,12 @@ def run(study: Study, wanted: Wanted) -> int:
         return 1
     loaded = material.load(study, language=wanted.language)
     cells = run_.plan(loaded, _asked(study, wanted.questions), wanted.arms)
-    _announce(cells, loaded)
+    name = ("main" if verdict.holds else "exploratory") + f"-{loaded.language}"
+    missing = _announce(cells, loaded, name)
     if wanted.dry_run:
         if wanted.batch:
-            print(batch.counted(cells, loaded))
+            print(batch.counted(missing, loaded))
         return 0
-    name = ("main" if verdict.holds else "exploratory") + f"-{loaded.language}"
     frozen = record.frozen_sha256(study) if verdict.holds else None
     ask = _through_batches if wanted.batch else _singly
     with _ended_as_by_hand():
@@ -91,13 +92,25 @@ def sealed(study: str, run: str) -> Path:
 
 
 def pilot(study: Study, *, language: Language | None) -> int:
-    """Ask the pilot questions with each number of chunks; the exit status."""
+    """Ask the pilot questions with each number of chunks and say what each brought; the exit status, 1 without any."""
     loaded = material.load(study, language=language)
     asked = [question for question in questions.load(study) if question.pilot]
-    for name, varied in record.pilot_materials(loaded).items():
+    if not asked:
+        print(f"{study.path('questions.jsonl')}: no question has pilot = true: mark some", file=sys.stderr)
+        return 1
+    name, not_run = f"pilot-{loaded.language}", dict[str, str]()
+    for arm, varied in record.pilot_materials(loaded).items():
         cells = run_.plan(varied, asked)
-        with _bar(name, len(cells)) as progress, _ended_as_by_hand():
-            record.record(varied, cells, name=f"pilot-{loaded.language}", frozen_sha256=None, progress=progress)
+        with _bar(arm, len(cells)) as progress, _ended_as_by_hand():
+            not_run |= record.record(varied, cells, name=name, frozen_sha256=None, progress=progress)
+    for arm, why in not_run.items():
+        print(f"{arm}: not run: {why}")
+    calls = lines.contents(study.path("runs", name, "calls.jsonl"), _unsaid).calls
+    pieces = list(loaded.chunks.values())
+    found = pilot_.table(study, asked, calls, loaded.retrieved, pieces, language=loaded.language)
+    print(pilot_.told(found, k=study.retrieval.k))
+    if warning := stub.warning([study.models["small"]]):
+        print(warning)
     return 0
 
 
@@ -109,12 +122,35 @@ def _asked(study: Study, names: Sequence[str] | None) -> list[Question]:
     return [question for question in known if not names or question.id in names]
 
 
-def _announce(cells: Sequence[Cell], loaded: Material) -> None:
-    nominal = record.estimate_usd(cells, loaded, paid_only=False)
-    paid = record.estimate_usd(cells, loaded, paid_only=True)
+def _announce(cells: Sequence[Cell], loaded: Material, name: str) -> list[Cell]:
+    """Print how many answers the run has and how many it lacks, and what those cost at most; return the cells it lacks.
+
+    A gated cell that repeats an answer or abstains costs nothing, which only the run itself finds out: "at most".
+
+    Raises:
+        LedgerError: the run's ledger is damaged.
+    """
+    folder = loaded.study.path("runs", name)
+    path = folder / "calls.jsonl"
+    done = {row.call for row in lines.contents(path, _unsaid).calls if row.done} if lines.there(path) else set()
+    missing = [cell for cell in cells if run_.key(cell, run_.prompt_of(cell, loaded), loaded) not in done]
+    nominal = record.estimate_usd(missing, loaded, paid_only=False)
+    paid = record.estimate_usd(missing, loaded, paid_only=True)
     most = loaded.study.max_cost_usd
     limit = "no max_cost_usd" if most is None else f"max_cost_usd = {most}"
-    print(f"{len(cells)} calls; at most {nominal:.4f} USD nominal, of which {paid:.4f} would be billed ({limit})")
+    recorded = f"{len(cells) - len(missing)} of {len(cells)} answers are recorded in {name}"
+    if sent := batch_journal.on_their_way(folder):
+        recorded += f" and {sent} calls on their way in batches"
+    cost = f"at most {nominal:.4f} USD nominal, of which {paid:.4f} would be billed ({limit})"
+    print(f"{recorded}; {len(missing)} calls to make: {cost}")
+    study = loaded.study
+    if warning := stub.warning(study.models[study.arms[cell.arm].model] for cell in cells):
+        print(warning)
+    return missing
+
+
+def _unsaid(note: str) -> None:
+    """What is odd in a ledger is said by the run, or by `status`."""
 
 
 def _singly(cells: Sequence[Cell], loaded: Material, name: str, frozen: str | None) -> dict[str, str]:

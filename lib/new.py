@@ -178,19 +178,20 @@ def next_steps(made: Created) -> Iterator[str]:
     yield f"wrote {made.folder} and {made.lake}: {made.documents} documents"
     if left:
         yield f"left out {left} files: " + "; ".join(f"{count} {why}" for why, count in sorted(made.left_out.items()))
+        yield f"{made.lake} lists those that were taken"
     yield f"""
 It runs as it is, with a STUB for a model and EXAMPLES for cards and questions; its numbers mean nothing:
   python -m lib lake {study} --pin        # write down which documents there are, with their hashes
   python -m lib check {study}             # every fault, with file and line
   python -m lib recall {study} --write    # rankings and recall
   python -m lib pilot {study}             # the pilot questions with 3, 5, 10 and 15 chunks
-  python -m lib freeze {study}            # from here on material is fixed (code must be committed)
+  python -m lib freeze {study}            # from here on material is fixed (code must be committed; nothing TO WRITE)
   python -m lib run {study}
   python -m lib analyse {study} --json out.json
   make reproduce STUDY={study}            # notebooks, tables and figures
 
 To make it yours, before you freeze (or remove FROZEN.sha256, retrieval.jsonl and runs/ and begin again):
   {made.lake}: choose the documents, pin anew
-  {made.folder / "study.toml"}: name your models
+  {made.folder / "study.toml"}: name your models (a STUB drafts nothing)
   python -m lib draft {study}             # a model drafts cards and questions: verified: false, for you to check
   then remove the EXAMPLES, write cards.jsonl, questions.jsonl and PREREGISTRATION.md, and begin with check"""

@@ -1,8 +1,9 @@
 """Which documents of a repository or folder a new study starts with, and where they come from.
 
-A first choice, to be changed by hand: changelogs (cut into releases where their headings allow it), then
-prose, then some code; small enough that a first run takes minutes. What cannot be a document (binary, not
-UTF-8, blank, too long, a name that a rule cannot hold) is left out and counted. Nothing is written here.
+A first choice, to be changed by hand: the README, then other prose, then changelogs (cut into releases where their
+headings allow it), then some code; small enough that a first run takes minutes. What others or a program wrote
+(vendored, generated, lists of packages) tells no decision of a project and is no candidate. What cannot be a document
+(binary, not UTF-8, blank, too long, a name that a rule cannot hold) is left out and counted. Nothing is written here.
 """
 
 from __future__ import annotations
@@ -18,17 +19,52 @@ from lib import clients, documents, paths, repository, sources
 from lib.lakefile import Folder, Git, Include, LakeError, Source, Split
 from lib.schema import Origin
 
-QUOTA: dict[Origin, int] = {"releases": 3, "docs": 12, "code": 5}  # files of each origin, at most
+QUOTA: dict[Origin, int] = {"docs": 12, "releases": 3, "code": 5}  # files of each origin, at most; the order of choice
 LONGEST = 40_000  # characters of a document
 LONGEST_CUT = 80_000  # of a changelog that is cut into releases
 TOGETHER = 120_000  # characters of all: a minute or so of embedding on two cores
+FULL = (
+    f"beyond the size of a first choice ({QUOTA['docs']} files of prose, {QUOTA['releases']} changelogs, "
+    f"{QUOTA['code']} of code, {TOGETHER} characters in all): add those that matter"
+)
 LOOKED_AT = 400  # files, at most: a repository of ten thousand faulty ones is not read to its end
 CHANGES = re.compile(r"(change(s|log)?|history|news|release(s|[-_ ]?notes)?|whats[-_ ]?new)\b", re.IGNORECASE)
 LEGAL = re.compile(r"(licen[cs]e|copying|notice|authors|contributors|code[-_ ]of[-_ ]conduct)\b", re.IGNORECASE)
 PROSE = {".md", ".rst", ".txt", ".adoc", ".org", ".markdown"}
 CODE = {".py", ".js", ".ts", ".go", ".rs", ".java", ".c", ".h", ".cpp", ".rb", ".php", ".cs", ".kt", ".swift", ".sh"}
 NAMED = re.compile(r"(readme|changes|history|news|changelog)", re.IGNORECASE)  # prose without a suffix
-APART = re.compile(r"(.*/)?(\.[^/]*|node_modules|vendor|third[-_]party|dist|build)/", re.IGNORECASE)
+# Folders whose files are others' or a program's, at any depth.
+APART = re.compile(
+    r"(.*/)?(\.[^/]*|node_modules|bower_components|_?vendor(ed|s)?|third[-_]?party|extern(al)?s?|site-packages|venv|"
+    r"[^/]*\.(egg|dist)-info|__pycache__|__snapshots__|dist|_?build|target|generated)/",
+    re.IGNORECASE,
+)
+# Files that a program writes or reads: lists of packages, what a build left, code made of something else.
+MADE = re.compile(
+    r"(.*/)?(requirements/[^/]*\.txt|[^/]*(requirements|constraints|[-_.]lock)[^/]*\.txt|cmakelists\.txt|robots\.txt|"
+    r"(sources|top_level|manifest)\.txt|[^/]*\.min\.js|[^/]*\.d\.ts|[^/]*_pb2(_grpc)?\.py|[^/]*\.pb\.(go|cpp|h)|"
+    r"[^/]*(\.g|\.gen|[._]generated)\.[a-z]+|_version\.py)",
+    re.IGNORECASE,
+)
+SAYS_MADE = re.compile(
+    r"@generated\b|\bDO NOT EDIT\b|this (file|code) (is|was|has been) (automatically |auto-?)?generated", re.IGNORECASE
+)
+HEAD = 600  # characters in which a generated file says so
+LATER = re.compile(
+    r"(.*/)?((tests?|testing|examples?|bench(marks?)?|scripts?|tools|fixtures|locales?|i18n)/|test_|"
+    r"docs?/(?!en/)[a-z]{2}(-[a-z]+)?/|readme[._-](?!en\b)[a-z]{2}(-[a-z]+)?\.)",  # translations say the same again
+    re.IGNORECASE,
+)
+AUXILIARY = re.compile(
+    r"(setup|conftest|conf|noxfile|tasks|manage|__init__|__main__|__about__)\.py|"
+    r"(contributing|security|support|governance|maintain|pull_request|issue_template).*",
+    re.IGNORECASE,
+)
+# Prose that tells what a project is and decides, before what tells the rest.
+FIRST = re.compile(
+    r"(readme|index|about|overview|intro|getting|quick|start|guide|design|architect|decision|adr|rationale|faq|concept|usage)",
+    re.IGNORECASE,
+)
 # Headings of releases: Markdown `## [1.2.0] - 2026-01-01`, reStructuredText `Version 1.2.0` over a line of marks.
 HEADINGS: tuple[tuple[str, str | None], ...] = (
     (r"^#{1,4} +\[?(?:[A-Za-z][\w.-]* +)?[vV]?(\d+\.\d[^\]\s)]*)", None),
@@ -121,13 +157,13 @@ def choose(source: Source, *, where: str, base: Path) -> Chosen:
     for number, (origin, name) in enumerate(sorted(_candidates(files.paths), key=_rank)):
         held = len(taken[origin]) + (len(cut) if origin == "releases" else 0)
         if held >= QUOTA[origin] or number >= LOOKED_AT:
-            _count(left, "more than a first choice takes")
+            _count(left, FULL)
             continue
         text = _text(name, files.read([name])[name])
         rule = _split(name, text.body) if origin == "releases" and text.body else None
         longest = LONGEST_CUT if rule else LONGEST
         reason = text.reason or (f"longer than {longest} characters" if len(text.body) > longest else "")
-        reason = reason or ("more than a first choice takes" if len(text.body) > room else "")
+        reason = reason or (FULL if len(text.body) > room else "")
         if reason:
             _count(left, reason)
             continue
@@ -152,7 +188,7 @@ def _candidates(names: frozenset[str]) -> Iterator[tuple[Origin, str]]:
     """The files that may be documents by their names."""
     for name in names:
         path = PurePosixPath(name)
-        if APART.match(name) or LEGAL.match(path.name):
+        if APART.match(name) or LEGAL.match(path.name) or MADE.fullmatch(name):
             continue
         suffix = path.suffix.lower()
         prose = suffix in PROSE or (not suffix and NAMED.fullmatch(path.name) is not None)
@@ -162,12 +198,19 @@ def _candidates(names: frozenset[str]) -> Iterator[tuple[Origin, str]]:
             yield "code", name
 
 
-def _rank(candidate: tuple[Origin, str]) -> tuple[int, bool, int, str]:
-    """Changelogs, then prose, READMEs first, then code, tests last; what lies higher up comes earlier."""
+def _rank(candidate: tuple[Origin, str]) -> tuple[int, bool, int, int, str]:
+    """Prose, then changelogs, then code; of each, tests and translations last; a README first, then what is higher up.
+
+    A folder `docs` or `src` is as high up as what holds it.
+    """
     origin, name = candidate
-    later = re.search(r"(^|/)(test|example|bench|script)", name) is not None
-    first = re.match(r"readme", PurePosixPath(name).name, re.IGNORECASE) is not None
-    return list(QUOTA).index(origin), later, -1 if first else name.count("/"), name
+    path = PurePosixPath(name)
+    depth = sum(part.lower() not in ("doc", "docs", "src", "lib") for part in path.parts)
+    first = origin == "docs" and (FIRST.match(path.name) or FIRST.match(path.parent.name)) is not None
+    kind = 3 if AUXILIARY.fullmatch(path.name) else 1 if first else 2
+    if path.name.lower().startswith("readme") and len(path.parts) == 1:
+        kind = 0
+    return list(QUOTA).index(origin), LATER.match(name) is not None, kind, depth, name
 
 
 class _Text(NamedTuple):
@@ -185,6 +228,8 @@ def _text(name: str, data: bytes) -> _Text:
         body = data.decode()
     except UnicodeDecodeError:
         return _Text("", "not UTF-8")
+    if SAYS_MADE.search(body[:HEAD]):
+        return _Text("", "that a program generated")
     return _Text(body, "" if body.strip() else "blank")
 
 

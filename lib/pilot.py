@@ -80,3 +80,18 @@ def smallest_k(piloted: pd.DataFrame) -> int | None:
         piloted["chunk"] >= piloted["chunk"].max() - SLACK
     )
     return int(piloted.loc[near, "k"].min())
+
+
+def told(piloted: pd.DataFrame, *, k: int) -> str:
+    """The pilot's table as a terminal shows it, and the k that its rule gives beside the study's `k`."""
+    import pandas as pd
+
+    n, answerable = piloted["asked"].max(), piloted["answerable"].max()
+    shown = piloted[["k", "correct", "document", "chunk"]].copy()
+    shown["correct"] = shown["correct"].astype("string").fillna("calls are missing")
+    found = (f"gold {what} found, of {answerable}" for what in ("document", "passage"))
+    shown.columns = pd.Index(["k passages", f"votes right, of {n}", *found])
+    rule = smallest_k(piloted)
+    says = f"k = {rule}, the smallest within {SLACK} question of the best" if rule else "no k yet: calls are missing"
+    head = f"Pilot: {n} questions asked with the first k passages of hybrid search, {answerable} of them with an answer"
+    return f"{head}\n{shown.to_string(index=False)}\nthe pilot's rule gives {says}; study.toml has k = {k}"

@@ -56,10 +56,11 @@ def report(asked: config.Model, *, sure: bool, rng: random.Random | None = None)
         most = f"at most {most_usd(listed, priced_as=asked.priced_as, on=today):.4f} USD at the list price"
     except PriceError as fault:
         most = f"of unknown cost ({fault})"
-    print(f"{len(CALLS)} paid calls to {asked.model} through {asked.provider}, {most}")
-    if not sure and input("make them? [y/N] ").strip().lower() not in ("y", "yes"):
-        return 1
-    with models.open_model(asked) as model:
+    with models.open_model(asked) as model:  # what cannot be asked says so before anybody is asked to pay
+        print(f"{len(CALLS)} paid calls to {asked.model} through {asked.provider}, {most}; --provider names another")
+        if not (sure or _agreed()):
+            print("nothing was asked")
+            return 1
         replies = probe(model, rng=rng or random.Random())
     print(f"reported: {sum(reply.reported_cost_usd or 0.0 for reply in replies):.6f} USD")
     print(f"{'USD per million':<16}{'fitted':>10}{'listed':>10}{'tokens':>10}")
@@ -67,6 +68,21 @@ def report(asked: config.Model, *, sure: bool, rng: random.Random | None = None)
         known = "-" if row.listed is None else f"{row.listed:.4f}"
         print(f"{row.kind:<16}{row.fitted:>10.4f}{known:>10}{row.tokens:>10}")
     return 0
+
+
+def _agreed() -> bool:
+    """Whether whoever sits at the terminal says yes.
+
+    Raises:
+        ProbeError: nobody is there to answer.
+    """
+    try:
+        return input("make them? [y/N] ").strip().lower() in ("y", "yes")
+    except EOFError:
+        print()  # the end of the line with the question
+        raise ProbeError(
+            "the calls cost money, and standard input gave no answer: nothing was asked; --yes makes them unasked"
+        ) from None
 
 
 def prompts(rng: random.Random) -> list[tuple[Prompt, int]]:

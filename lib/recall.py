@@ -97,6 +97,30 @@ def tables(
     return found
 
 
+LEGEND = """\
+How many questions get their gold from the first k passages of each search. document: a passage of a gold document;
+passage: one that covers half of an evidence span; any: one piece of the evidence suffices, all: every one is needed."""
+
+
+def told(table: pd.DataFrame) -> str:
+    """A recall table as a terminal shows it: for each split a heading and a row for each target and retriever."""
+    parts = []
+    for split, own in table.groupby("split", sort=False):
+        wide = own.pivot(index=["target", "retriever"], columns=["evidence", "k"], values="found")
+        same = wide["any"].equals(wide["all"])
+        lines = []
+        for target in ("document", "chunk"):
+            for evidence in ("any",) if same else ("any", "all"):
+                for name in own["retriever"].unique():
+                    label = f"{'passage' if target == 'chunk' else target}, {'any and all' if same else evidence}"
+                    counts = "".join(f"{count:>8}" for count in wide.loc[(target, name), evidence])
+                    lines.append(f"{label:<24}{name:<10}{counts}")
+        heads = "".join(f"{f'k = {k}':>8}" for k in wide["any"].columns)
+        head = f"{split} questions: found, of {own['n'].iloc[0]} that have an answer"
+        parts.append("\n".join([head, f"{'':<34}{heads}", *lines]))
+    return "\n\n".join(parts)
+
+
 def _ids(rankings: Rankings, question: str, language: Language, retriever: Retriever) -> list[str]:
     hits: Sequence[Hit] | None = rankings.get((question, language, retriever))
     if hits is None:

@@ -8,6 +8,7 @@ skipped and no other line is lost. No ledger is written or changed here.
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import IO, Any
@@ -15,11 +16,27 @@ from typing import IO, Any
 from lib import intake, letters
 from lib.schema import LETTERS
 
+MOST_BYTES = 16 * 2**20  # of a line: no reply is as long, and a device may have no line feed at all
 ALLOWED = '{"text": string, "options": {"A": string, … to "D"} or null}'
 
 
 class LineError(ValueError):
     """A line that is no reply; the message says what it holds and what is allowed."""
+
+
+def lines(file: IO[bytes], *, name: str) -> Iterator[bytes]:
+    """The lines of a file.
+
+    Raises:
+        LineError: one of more than MOST_BYTES; what comes after it cannot be numbered.
+    """
+    for number in itertools.count(1):
+        line = file.readline(MOST_BYTES + 1)
+        if len(line) > MOST_BYTES:
+            raise LineError(f"{name}:{number}: a line of more than {MOST_BYTES} bytes; allowed is {ALLOWED}")
+        if not line:
+            return
+        yield line
 
 
 def relabel(lines: Iterable[bytes], out: IO[str], faults: IO[str], *, name: str) -> int:

@@ -1,4 +1,4 @@
-"""Reads the numbers of a README and holds them against what was computed: every one, so that none can be forgotten.
+"""Reads the numbers of a README or a page of docs/ and holds them against what was computed: none can be forgotten.
 
 A number is digits, or a word from two to twenty, in prose and in the comments of commands. What is code, the target of
 a link, the number of a notebook, or part of a name that the studies know (A5, H10a) is none. Portuguese "um" and
@@ -62,12 +62,17 @@ def prose(markdown: str) -> str:
     return " ".join(re.sub(r"\]\([^)]*\)", "]", text).split())
 
 
-def numbers(text: str, lang: str, *, names: set[str], notebooks: set[str]) -> Iterator[Number]:
-    """Every number of a text of `prose` that must be bound or listed, names that nobody knows among them."""
-    hidden = [match.span() for match in re.finditer(r"`[^`]*`", text)]
+def numbers(
+    text: str, lang: str, *, names: set[str], notebooks: set[str], apart: str = "", articles: set[str] = ARTICLES
+) -> Iterator[Number]:
+    """Every number of a text of `prose` that must be bound or listed, names that nobody knows among them.
+
+    What the pattern `apart` matches holds none, and `articles` are words that are none by themselves.
+    """
+    hidden = [match.span() for match in re.finditer(f"`[^`]*`|{apart}" if apart else r"`[^`]*`", text)]
     named = [match for match in NAME.finditer(text) if match[0] in names]
     hidden += [match.span() for match in named]
-    words = "|".join(set(VALUES[lang]) - ARTICLES)
+    words = "|".join(set(VALUES[lang]) - articles)
     for match in re.finditer(rf"{DIGITS}|\b(?:{words})\b", text, re.I):
         inside = any(start <= match.start() < end for start, end in hidden)
         if not inside and match[0] not in notebooks and not text[match.end() :].startswith("-party"):
@@ -75,34 +80,35 @@ def numbers(text: str, lang: str, *, names: set[str], notebooks: set[str]) -> It
 
 
 def faults(
-    text: str, lang: str, bound: Sequence[Bound], listed: Sequence[Listed], *, names: set[str], notebooks: set[str]
-) -> list[str]:
+    text: str, lang: str, bound: Sequence[Bound], listed: Sequence[Listed], *, names: set[str], notebooks: set[str],
+    apart: str = "", articles: set[str] = ARTICLES, file: str = "", test: str = "tests/test_readme.py",
+) -> list[str]:  # fmt: skip
     """What is wrong with the numbers of a text of `prose`; each fault says the right value or what to do."""
-    found, covered = [], set[int]()
+    found, covered, file = [], set[int](), file or FILES[lang]
     for entry in bound:
         phrase = getattr(entry, lang)
         matches = list(_pattern(phrase, lang).finditer(text))
         if not matches:
-            found.append(f"{FILES[lang]} does not say “{_right(phrase, entry.values, lang)}”; write that, or mend the "
-                         "phrase in tests/test_readme.py if the sentence has changed")  # fmt: skip
+            found.append(f"{file} does not say “{_right(phrase, entry.values, lang)}”; write that, or mend the "
+                         f"phrase in {test} if the sentence has changed")  # fmt: skip
         for match in matches:
             for number, value in enumerate(entry.values, start=1):
                 covered.add(match.start(number))
                 if not fits(match[number], value, lang):
                     right = _right(phrase, entry.values, lang)
-                    found.append(f"{FILES[lang]} says “{match[0]}”, and {match[number]} is not {shown(value, lang)}; "
+                    found.append(f"{file} says “{match[0]}”, and {match[number]} is not {shown(value, lang)}; "
                                  f"right: “{right}”")  # fmt: skip
     for item in listed:
         phrase = getattr(item, lang)
         places = [match.start() for match in re.finditer(re.escape(phrase), text)]
         if not places:
-            found.append(f"{FILES[lang]} does not say “{phrase}”, which tests/test_readme.py lists as not computed")
+            found.append(f"{file} does not say “{phrase}”, which {test} lists as not computed")
         covered |= {place for start in places for place in range(start, start + len(phrase))}
-    for number in numbers(text, lang, names=names, notebooks=notebooks):
+    for number in numbers(text, lang, names=names, notebooks=notebooks, apart=apart, articles=articles):
         if number.start not in covered:
             near = text[max(0, number.start - 50) : number.end + 40]
-            found.append(f"{FILES[lang]}: nothing says where {number.text!r} in “…{near}…” comes from: bind it "
-                         "in tests/test_readme.py, or list it there with the reason")  # fmt: skip
+            found.append(f"{file}: nothing says where {number.text!r} in “…{near}…” comes from: bind it "
+                         f"in {test}, or list it there with the reason")  # fmt: skip
     return found
 
 
@@ -130,7 +136,8 @@ def shown(value: Value, lang: str) -> str:
 
 
 def _right(phrase: str, values: Sequence[Value], lang: str) -> str:
-    return phrase.format(*(shown(value, lang) for value in values))
+    first, *others = phrase.split("{}")
+    return first + "".join(shown(value, lang) + text for value, text in zip(values, others, strict=True))
 
 
 def _pattern(phrase: str, lang: str) -> re.Pattern[str]:

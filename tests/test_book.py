@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -203,6 +205,37 @@ def test_a_failing_cell_is_named_with_its_error_and_source(project):
     write_notebook(notebook, "a = 1", "a / 0", "print('never')")
     with pytest.raises(book.BookError, match=r"03_real.ipynb, cell 4: ZeroDivisionError: division by zero\na / 0"):
         book.execute(notebook, project / "data/studies/s", root=project)
+
+
+def test_ctrl_c_in_the_midst_of_a_cell_ends_with_one_line_and_status_130(project, tmp_path):
+    """Ctrl-C of a terminal goes to the whole group of processes, the kernel too, which has a log of its own."""
+    started = tmp_path / "started"
+    write_notebook(
+        project / "notebooks/01_first.ipynb",
+        f"import pathlib, time\npathlib.Path({str(started)!r}).touch()\ntime.sleep(99)",
+    )
+    script = (
+        "import functools, pathlib, sys; from lib import book, paths\n"
+        "root, build, study = map(pathlib.Path, sys.argv[1:])\n"
+        "paths.BUILD = build; book.reproduce = functools.partial(book.reproduce, root=root)\n"
+        "sys.exit(book.main([str(study)]))"
+    )
+    command = [sys.executable, "-c", script, project, tmp_path / "build", project / "data/studies/s"]
+    running = subprocess.Popen(
+        command, cwd=paths.ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+    )
+    try:
+        for _ in range(600):
+            if started.exists() or running.poll() is not None:
+                break
+            time.sleep(0.1)
+        os.killpg(running.pid, signal.SIGINT)
+        said, _ = running.communicate(timeout=60)
+    finally:
+        if running.poll() is None:
+            os.killpg(running.pid, signal.SIGKILL)
+    assert said.strip().splitlines() == ["book: s 01_first ...", "book: stopped; what is done is kept"]
+    assert running.returncode == 130
 
 
 def test_the_command_says_what_is_wrong_and_returns_one(capsys):

@@ -206,3 +206,35 @@ def test_the_report_of_a_sound_study_is_clean(folder):
     assert check.report(folder, say=said.append) == 0
     assert said[-1] == "samovar: no fault"
     assert jsonl.read(folder / "cards.jsonl", fakes.Card) == list(fakes.CARDS)
+
+
+# --- what is still to be written
+
+
+def left(folder, **texts) -> list[str]:
+    """What is said to be unwritten in a study of which some files say something else."""
+    study = fakes.study_folder(folder)
+    for name, text in texts.items():
+        path = study.path({"toml": "study.toml", "prereg": "PREREGISTRATION.md"}.get(name, f"{name}.jsonl"))
+        path.write_text(text, encoding="utf-8")
+    return [f"{fault.file.name}:{fault.line}" for fault in check.unwritten(config.load(folder))]
+
+
+def test_a_place_that_waits_for_its_author_is_found_in_every_file_that_is_frozen(folder):
+    study = fakes.study_folder(folder)
+    toml, cards, questions = (study.path(n).read_text() for n in ("study.toml", "cards.jsonl", "questions.jsonl"))
+    assert left(folder) == []
+    assert left(folder, prereg="# H1\n\n- Cards. TO WRITE: who wrote them\n**TO WRITE**\n") == [
+        "PREREGISTRATION.md:3", "PREREGISTRATION.md:4"
+    ]  # fmt: skip
+    assert left(folder, prereg="H1 is written.\n", toml=f"# TO WRITE\n{toml}") == ["study.toml:1"]
+    asked, decided = fakes.QUESTIONS[1].question.en, fakes.CARDS[0].decision.en
+    assert left(folder, toml=toml, questions=questions.replace(asked, "TO WRITE")) == ["questions.jsonl:2"]
+    assert left(folder, questions=questions, cards=cards.replace(decided, "TO WRITE: what holds")) == ["cards.jsonl:1"]
+
+
+@pytest.mark.parametrize(
+    "said", ["what to write", "ERROR: FAILED TO WRITE the file", "TO WRITEABLE", "HOW TO WRITE it"]
+)
+def test_words_of_an_own_text_are_no_placeholder(folder, said):
+    assert left(folder, prereg=f"{said}\n") == []

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import random
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from ledgers import answers, bank, call, failed, letter, question, study
 
-from lib import cli, config, jsonl
+from lib import cli, config, jsonl, paths
 
 TOML = """\
 study = "hand"
@@ -148,3 +151,43 @@ def test_a_study_that_was_never_frozen_does_not_verify(folder, capsys):
     assert cli.main(["verify", str(folder)]) == 1
     assert "problem: never frozen" in capsys.readouterr().out
     assert config.load(folder).folder == folder
+
+
+# --- who reads has gone
+
+
+def piped(command, *, lines=1):
+    """Standard error and status of a command of which `head` reads some lines."""
+    shown = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m lib {command} | head -n {lines} >/dev/null; echo ${{PIPESTATUS[0]}}"],
+        capture_output=True, text=True, cwd=paths.ROOT, check=True,
+    )  # fmt: skip
+    return shown.stderr, int(shown.stdout)
+
+
+@pytest.mark.parametrize("lines", [0, 1])
+def test_a_reader_that_goes_ends_a_verb_quietly(lines, tmp_path):
+    replies = tmp_path / "replies.jsonl"
+    replies.write_text('{"text": "C"}\n' * 20_000)
+    assert piped(f"letters {replies}", lines=lines) == ("", 141)
+
+
+def test_a_broken_pipe_that_is_not_the_terminals_is_a_fault_like_others(monkeypatch, capsys):
+    def broken(arguments):
+        raise BrokenPipeError(32, "the server went")
+
+    monkeypatch.setattr(cli, "_smoke", broken)
+    assert cli.main(["smoke"]) == 2
+    assert "the server went" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_what_cannot_be_printed_is_said_and_is_no_success(tmp_path):
+    (tmp_path / "replies.jsonl").write_text('{"text": "C"}\n')
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "lib", "letters", tmp_path / "replies.jsonl"],
+            stdout=full, stderr=subprocess.PIPE, text=True, cwd=paths.ROOT,
+        )  # fmt: skip
+    assert done.returncode == 2
+    assert "No space left" in done.stderr and "Traceback" not in done.stderr and "Exception ignored" not in done.stderr

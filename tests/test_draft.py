@@ -8,7 +8,7 @@ from typing import Any
 import fakes
 import pytest
 
-from lib import check, draft, jsonl, ledger, paths, questions
+from lib import check, cli, draft, jsonl, lake, ledger, paths, questions
 from lib.models import ModelError
 from lib.schema import Card, Question
 
@@ -253,3 +253,19 @@ def test_both_languages_have_prompts_with_the_same_placeholders():
             text = (paths.PROMPTS / language / f"draft_{what}.txt").read_text(encoding="utf-8")
             assert {hole for hole in ("{doc}", "{text}", "{cards}") if hole in text} == holes
             assert text.count("\n---\n") == 2
+
+
+def test_a_stub_is_not_asked_to_draft_and_leaves_nothing(study, monkeypatch, capsys):
+    monkeypatch.setattr(lake, "load", lambda name, near: LAKE)
+    assert study.models["small"].provider == "stub"
+    assert cli.main(["draft", str(study.folder), "--model", "small"]) == 2
+    told = capsys.readouterr()
+    assert told.err.startswith("DraftError: STUB") and "no model" in told.err and "study.toml" in told.err
+    assert not list(study.folder.glob("*.draft.jsonl")) and not study.path("runs").exists()
+
+
+def test_where_nothing_was_drafted_no_file_is_in_the_way_of_the_next_draft(study):
+    result, said, _ = drafting(study, cards="A", asked="B")
+    assert (result.cards, result.questions) == (0, 0) and result.dropped
+    assert "no draft file was written; the replies are in " in said[-1]
+    assert not list(study.folder.glob("*.draft.jsonl"))

@@ -199,6 +199,36 @@ def test_the_title_of_accuracy_says_which_arms_the_intervals_tell_apart(others, 
     assert figures._accuracy_title(arms) == said
 
 
+def conflicts(right: dict[str, int], *, n: int = 6) -> pd.DataFrame:
+    """Decisions of arms on conflict questions, so many of them right and the rest superseded."""
+    rows = [(arm, "right" if q < count else "superseded") for arm, count in right.items() for q in range(n)]
+    return pd.DataFrame(rows, columns=["arm", "outcome"])
+
+
+@pytest.mark.parametrize(("right", "n", "said"), [
+    ({"A0": 2, "A5": 4}, 6,
+     "A5 follows the one in force most often, 4 of 6 times, but its interval overlaps all others; 6 of 12"),
+    ({"A0": 0, "A5": 30}, 30,
+     "A5 follows the one in force most often, 30 of 30 times, its interval lies above all others; 30 of 60"),
+    ({"A0": 0, "A3": 15, "A5": 16}, 30,
+     "A5 follows the one in force most often, 16 of 30 times, but its interval overlaps all others except that of A0; "
+     "59 of 90"),
+    ({"A0": 4, "A3": 4, "A5": 2}, 6,
+     "A0 and A3 follow the one in force most often, 4 of 6 times, but their interval overlaps all others; 8 of 18"),
+    ({"A0": 4}, 6, "A0 follows the one in force most often, 4 of 6 times; 2 of 6"),
+])  # fmt: skip
+def test_the_title_of_conflict_says_which_arms_the_intervals_tell_apart(right, n, said):
+    first, _, old = said.rpartition("; ")
+    title = f"Where a decision was replaced, {first}; the superseded one was chosen {old} times"
+    assert figure_conflict._title(conflicts(right, n=n)) == title
+
+
+def test_an_arm_with_few_decisions_does_not_lead_the_title_of_conflict():
+    part = pd.concat([conflicts({"A0": 3}), conflicts({"N2": 1}, n=1)])
+    assert "A0 follows the one in force most often, 3 of 6 times; the" in figure_conflict._title(part)
+    assert figure_conflict._title(part.iloc[:0]) == "Conflict questions: no arm has been run yet"
+
+
 @pytest.mark.parametrize(("unanimous", "said"), [
     ([2, 0, 1], "All samples agree on 3 of 66 decisions, most often in A0 (2 of 24) and never in A1"),
     ([2, 1, 1], "All samples agree on 4 of 66 decisions, most often in A0 (2 of 24)"),

@@ -162,6 +162,11 @@ def test_code_may_move_on_and_what_moved_is_listed(frozen, root):
     (root / "lib/arms.py").write_text("from lib.schema import ROW  # better\n")
     (root / "lib/vote.py").unlink()
     assert freeze.verify(frozen, root=root) == freeze.Verdict((), moved=("lib/arms.py", "lib/vote.py"))
+    verdict = freeze.verify(frozen, root=root)
+    assert "code moved since the freeze: 2 files, which is no fault (verify --verbose names them)" in str(verdict)
+    assert "lib/arms.py" not in str(verdict) and str(verdict).count("\n") == 1
+    named = [f"code moved since the freeze: {name}" for name in verdict.moved]
+    assert verdict.told(verbose=True).splitlines() == [*named, "the freeze holds"]
     commit(root)
     assert freeze.verify(frozen, root=root).holds
 

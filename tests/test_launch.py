@@ -74,8 +74,28 @@ def test_without_a_freeze_there_is_no_confirmatory_run_and_nothing_is_asked(fold
 
 def test_a_dry_run_says_what_it_would_ask_and_asks_nothing(folder, capsys):
     assert cli.main(["run", str(folder), "--dry-run"]) == 0
-    assert capsys.readouterr().out.startswith(f"{(4 + 3 + 4) * 5} calls; at most 0.00")
+    said = capsys.readouterr().out
+    assert said.startswith("0 of 55 answers are recorded in exploratory-en; 55 calls to make: at most 0.00")
+    assert "\nSTUB: no model, letters drawn by a hash; numbers that rest on it mean nothing\n" in said
     assert not (folder / "runs").exists()
+
+
+def test_a_dry_run_counts_what_is_recorded_apart_and_prices_only_what_is_to_be_made(folder, capsys):
+    def said(*options):
+        assert cli.main(["run", str(folder), "--dry-run", *options]) == 0
+        counts, _, cost = capsys.readouterr().out.partition(" calls to make: at most ")
+        return counts, float(cost.split()[0])
+
+    price = {asked: said("--arms", "A0", "--questions", *asked)[1] for asked in (("f1", "f2"), ("f2",))}
+    assert cli.main(["run", str(folder), "--exploratory", "--arms", "A0", "--questions", "f1"]) == 0
+    assert "0 of 5 answers are recorded in exploratory-en; 5 calls to make" in capsys.readouterr().out
+    before = (folder / "runs/exploratory-en/calls.jsonl").read_bytes()
+    counts, cost = said("--arms", "A0", "--questions", "f1", "f2")
+    assert counts == "5 of 10 answers are recorded in exploratory-en; 5" and 0 < cost < price["f1", "f2"]
+    assert cost == price["f2",]
+    assert said("--arms", "A0", "--questions", "f1") == ("5 of 5 answers are recorded in exploratory-en; 0", 0.0)
+    assert said()[0] == "5 of 55 answers are recorded in exploratory-en; 50"
+    assert (folder / "runs/exploratory-en/calls.jsonl").read_bytes() == before
 
 
 def test_an_exploratory_run_is_recorded_and_named_so_and_resumes_without_a_call(folder, capsys):
@@ -220,3 +240,40 @@ def test_a_damaged_ledger_is_not_sealed(folder, capsys):
     path.write_bytes(b"[]\n" + path.read_bytes())
     assert cli.main(["seal", str(folder), path.parent.name]) == 2
     assert "calls.jsonl:1: a Call is a JSON object" in capsys.readouterr().err
+
+
+def test_the_pilot_says_what_each_k_brought(folder, capsys):
+    study = config.load(folder)
+    asked = [dataclasses.replace(each, pilot=each.id == "f1") for each in fakes.QUESTIONS]
+    jsonl.write(study.path("questions.jsonl"), asked)
+    pieces = list(material.load(study).chunks.values())
+    hits = [(piece.chunk, 1.0 - n / 100) for n, piece in enumerate(pieces)]
+    row = {"question": "f1", "language": "en", "retriever": "hybrid", "hits": hits}
+    study.path("retrieval.jsonl").write_text(json.dumps(row) + "\n")
+    assert cli.main(["pilot", str(folder)]) == 0
+    said = capsys.readouterr().out
+    assert "Pilot: 1 questions asked" in said and "the pilot's rule gives k = " in said
+    assert said.endswith("\nSTUB: no model, letters drawn by a hash; numbers that rest on it mean nothing\n")
+    assert [line.split()[0] for line in said.splitlines()[2:6]] == ["3", "5", "10", "15"]
+    jsonl.write(study.path("questions.jsonl"), fakes.QUESTIONS)
+    if not any(each.pilot for each in fakes.QUESTIONS):
+        assert cli.main(["pilot", str(folder)]) == 1
+        assert "no question has pilot = true" in capsys.readouterr().err
+
+
+def test_recall_reads_rankings_that_are_there_and_makes_them_anew_with_write_only(folder, monkeypatch, capsys):
+    """A replay settles by the recorded order what another processor rounds otherwise; else scores would be missing."""
+    given = []
+
+    def search(loaded, *, replay, progress):
+        given.append((replay, loaded.retrieved))
+        raise RuntimeError("seen")
+
+    monkeypatch.setattr(material, "search", search)
+    row = {"question": "f1", "language": "en", "retriever": "bm25", "hits": []}
+    for rankings, options in ((json.dumps(row), []), (json.dumps(row), ["--write"]), (None, [])):
+        path = folder / "retrieval.jsonl"
+        path.unlink() if rankings is None else path.write_text(f"{rankings}\n")
+        assert cli.main(["recall", str(folder), *options]) == 2
+        assert "seen" in capsys.readouterr().err
+    assert [(replay, bool(recorded)) for replay, recorded in given] == [(True, True), (False, False), (True, False)]

@@ -82,3 +82,13 @@ def test_a_missing_sample_leaves_the_votes_open_and_fixes_no_k():
 def test_a_pilot_question_without_a_ranking_is_named():
     with pytest.raises(LookupError, match="f2"):
         made(calls(RIGHT), ranking({"f1": 1}))
+
+
+def test_a_terminal_gets_a_labelled_row_for_each_k_and_what_the_rule_gives():
+    said = pilot.told(made(calls(RIGHT)), k=5).splitlines()
+    assert said[0].startswith("Pilot: 3 questions asked with the first k passages of hybrid search, 2 of them")
+    assert said[1].split("  ")[-1] == "gold passage found, of 2" and "votes right, of 3" in said[1]
+    assert [line.split()[:2] for line in said[2:6]] == [["3", "1"], ["5", "2"], ["10", "3"], ["15", "3"]]
+    assert said[6] == "the pilot's rule gives k = 5, the smallest within 1 question of the best; study.toml has k = 5"
+    partly = pilot.told(made(calls(RIGHT)[:-1]), k=5)
+    assert "15 calls are missing" in partly and "gives no k yet: calls are missing; study.toml has k = 5" in partly

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import random
 from datetime import date
 
 import pytest
 
-from lib import config, models, price_probe, prices
+from lib import cli, config, models, price_probe, prices
 from lib.models import Closing, Reply
 from lib.price_probe import ProbeError
 
@@ -109,3 +110,23 @@ def test_a_provider_that_never_reports_a_cost_is_not_asked_at_all(model, provide
 def test_the_estimate_before_the_probe_is_the_list_price_of_what_may_be_used():
     calls = sum(words * 4 * 0.2 + (6 * wanted + 20) * 0.5 for words, wanted in price_probe.CALLS)
     assert price_probe.most_usd(LISTED, priced_as=HAIKU, on=DAY) == pytest.approx(calls / 1e6)
+
+
+def test_without_anybody_to_answer_nothing_is_asked_and_the_way_out_is_said(model, monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    assert cli.main(["price-probe", HAIKU]) == 2
+    out, faults = capsys.readouterr()
+    assert "through claude-cli, at most" in out and "; --provider names another" in out
+    assert "standard input gave no answer: nothing was asked; --yes" in faults and faults.count("\n") == 1
+    assert not model.asked
+    assert cli.main(["price-probe", HAIKU, "--yes"]) == 0 and model.asked
+
+
+def test_who_cannot_be_asked_says_so_before_anybody_is_asked_to_pay(monkeypatch, capsys):
+    def closed(asked):
+        raise models.NotAvailable("no such program")
+
+    monkeypatch.setattr(models, "open_model", closed)
+    assert cli.main(["price-probe", HAIKU]) == 2
+    out, faults = capsys.readouterr()
+    assert out == "" and "no such program" in faults

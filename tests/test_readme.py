@@ -108,6 +108,38 @@ def gate() -> int:
         return cli.main(["gate", "--baseline", str(reports[0]), "--candidate", str(reports[1])])
 
 
+# What the arms' table says that each is given: English, Portuguese.
+GIVEN = {
+    "A0": ("the question alone", "só a pergunta"),
+    "A1": ("the whole gold documents, meant as the ceiling", "os documentos-ouro inteiros, pensados como teto"),
+    "A2": ("the whole lake, pasted", "o lake inteiro, colado"),
+    "A3": ("passages found by vector search", "trechos achados pela busca vetorial"),
+    "A4a": ("passages found by hybrid search (vectors and words)",
+            "trechos achados pela busca híbrida (vetores e palavras)"),
+    "A4b": ("the same, put in order by a model that reads them", "os mesmos, ordenados por um modelo que os lê"),
+    "A5": ("A4b's passages and decision cards: the curated memory",
+           "os trechos de A4b e cartões de decisão: a memória curada"),
+    "A6": ("A5, but no call where the search finds too little", "A5, mas sem chamada quando a busca acha pouco"),
+    "N1": ("noise: passages without the answer", "ruído: trechos sem a resposta"),
+    "N1b": ("noise, then gold", "ruído, depois ouro"),
+    "N2": ("gold, then decisions that no longer hold", "ouro, depois decisões que já não valem"),
+    "T0": ("the {}B model: the question alone", "o modelo de {}B: só a pergunta"),
+    "T1": ("the {}B model: the whole gold documents", "o modelo de {}B: os documentos-ouro inteiros"),
+}  # fmt: skip
+WINDOW = " larger than the model's window |", " maior que a janela do modelo |"
+
+
+def given(arm: str) -> tuple[str, str, list]:
+    """An arm's row: what it is given, and right decisions in both studies or that the lake does not fit there."""
+    run = [folder for folder in STUDIES if cell(folder, "05_arms", "n", arm=arm)]
+    tiny = [size(SMALL, "tiny")] if arm in ("T0", "T1") else []
+    rows = [
+        f"| {arm} | {words} |" + "".join(f" {{}} {of} {{}} |" if folder in run else window for folder in STUDIES)
+        for words, of, window in zip(GIVEN[arm], ("of", "de"), WINDOW, strict=True)
+    ]
+    return *rows, tiny + [value for folder in run for value in right(folder, arm)]
+
+
 @cache
 def bound() -> list[Bound]:
     """Every computed number: the phrase in English, in Portuguese, the values."""
@@ -135,60 +167,50 @@ def bound() -> list[Bound]:
         ("with Python ≥ {},", "com Python ≥ {},", [python.removeprefix(">=")]),
         ("a {}B model ({} MB) once", "um modelo de {}B ({} MB)",
          [size(SMALL, "tiny"), gguf.PINS[small.models["tiny"].model].size / 1e6]),
+        ("decisions of pytest {}, each question {} times", "decisões do pytest {}, cada pergunta {} vezes",
+         [*{source(folder)["version"] for folder in STUDIES}, *{study.sampling.samples for study in STUDIES.values()}]),
+        ("{} studies ask", "{} estudos perguntam", [len(STUDIES)]),
         # pytest-small
-        ("{} documents of pytest {}, {} decision cards, {} test questions, each asked {} times",
-         "{} documentos do pytest {}, {} cartões de decisão, {} perguntas de teste, feitas {} vezes cada",
-         [len(table(SMALL, "01_documents")), source(SMALL)["version"], cards(SMALL), asked(SMALL),
-          small.sampling.samples]),
-        ("**demonstration** (n = {})", "**demonstração** (n = {})", [table(SMALL, "05_arms")["n"].max()]),
+        ("{} documents, {} decision cards, {} test questions.",
+         "{} documentos, {} cartões de decisão, {} perguntas de teste.",
+         [len(table(SMALL, "01_documents")), cards(SMALL), asked(SMALL)]),
         ("{} answers of local models of {}B and {}B parameters, {} of them calls of their own), {} of them in Port",
          "{} respostas de modelos locais de {}B e {}B parâmetros, {} delas chamadas próprias), {} deles também em port",
          [table(SMALL, "04_progress")["recorded"].sum(), size(SMALL, "small"), size(SMALL, "tiny"),
           (usage["rows"] - usage["errors"] - usage["gate"] - usage["repeated"]).sum(),
           languages[languages["run"] == "main-pt"]["arm"].nunique()]),
-        ("With {} chunks of hybrid search the small model decides {} of {} questions right, with the curated memory "
-         "{} of {}, with the whole lake pasted {} of {}, with the question alone {} of {}",
-         "Com {} trechos da busca híbrida o modelo pequeno decide certo em {} de {} perguntas, com a memória curada em "
-         "{} de {}, com o lake inteiro colado em {} de {}, só com a pergunta em {} de {}",
-         [small.retrieval.k, *right(SMALL, "A4a", "A5", "A2", "A0")]),
         ("memory costs {} of what", "curada custa {} do que", [h10a[0]["estimate"]]),
-        ("{} hypothesis is supported; {} comes", "{} hipótese é sustentada; {} é a que",
-         [verdicts[verdicts["verdict"] == "supported"]["id"].nunique(), closest["id"]]),
+        ("- {} claims, {} to {}, were", "- {} afirmações, de {} a {}, foram",
+         [len(small.hypothesis), small.hypothesis[0].id, small.hypothesis[-1].id]),
+        ("{} is supported in either study. {} comes", "{} é sustentada em nenhum dos estudos. {} é a que",
+         [sum((table(folder, "05_hypotheses")["verdict"] == "supported").sum() for folder in STUDIES), closest["id"]]),
         ("at most {} of the pasted lake's, and accuracy at most {} below it: p = {} after Holm",
-         "no máximo {} do lake colado, e acurácia no máximo {} abaixo: p = {} depois de Holm",
+         "no máximo {} do lake colado, e acurácia no máximo {} abaixo: p = {} depois da correção de Holm",
          [*limits, closest["p_holm"]]),
-        ("so {} and {} cannot be", "por isso {} e {} não podem", list(refused)),
+        ("{} and {} need the larger", "{} e {} precisam do modelo maior", list(refused)),
         # pytest
-        ("{} documents, {} cards, {} test questions with a core of {}.",
-         "{} documentos, {} cartões, {} perguntas de teste, com um núcleo de {}.",
+        ("{} documents, {} cards, {} test questions, of which the *core* ({}, drawn",
+         "{} documentos, {} cartões, {} perguntas de teste, das quais só o *núcleo* ({}, sorteadas",
          [len(table(FULL, "01_documents")), cards(FULL), asked(FULL), asked(FULL, "core")]),
         ("({} of {} answers agree", "({} de {} respostas concordam",
          [review["agrees"].sum(), review["questions"].sum()]),
-        ("Of the core, {} arms are complete ({} answers), {} of them in Portuguese as well; the whole lake",
-         "Do núcleo, {} braços estão completos ({} respostas), {} deles também em português; o lake inteiro",
+        ("{} arms are complete ({} answers), {} of them in Portuguese as well. Its",
+         "{} braços estão completos ({} respostas), {} deles também em português. O",
          [len(complete), complete["recorded"].sum(), portuguese["arm"].nunique()]),
-        ("the other {} questions", "as outras {} perguntas", [asked(FULL) - asked(FULL, "core")]),
-        ("n = {} is a demonstration", "n = {} também é uma demonstração", [table(FULL, "05_arms")["n"].max()]),
-        ("With {} chunks: curated memory decides {} of {} right, hybrid search {} of {}, vector search {} of {}, noise "
-         "{} of {}, the question alone {} of {}.",
-         "Com {} trechos: a memória curada decide certo em {} de {}, a busca híbrida em {} de {}, a busca vetorial em "
-         "{} de {}, o ruído em {} de {}, só a pergunta em {} de {}.",
-         [full.retrieval.k, *right(FULL, "A5", "A4a", "A3", "N1", "A0")]),
-        ("On the {} answerable questions hybrid search is ahead, {} to {};",
-         "Nas {} perguntas respondíveis a busca híbrida está à frente, {} a {};",
+        *map(given, GIVEN),
+        ("On the {} answerable questions of `pytest` hybrid search is ahead, {} to {};",
+         "Nas {} perguntas respondíveis do `pytest` a busca híbrida está à frente, {} a {};",
          [cell(FULL, "05_arms", "answerable_n", arm="A5"), *answers]),
         ("right on {} of the {} unanswerable questions, hybrid search on {}.",
          "acerta {} das {} sem resposta, e a busca híbrida {}.",
          [unanswerable["A5"], cell(FULL, "05_arms", "unanswerable_n", arm="A5"), unanswerable["A4a"]]),
-        ("as the ceiling, give {} of {} here (in Portuguese {}), fewer",
-         "como teto, dão aqui {} de {} (em português {}), menos",
-         [*right(FULL, "A1"), *portuguese[portuguese["arm"] == "A1"]["correct"]]),
-        ("{} hypothesis is supported here either", "{} hipótese é sustentada aqui também",
-         [(table(FULL, "05_hypotheses")["verdict"] == "supported").sum()]),
         # the gate
-        ("on {} made-up holdout documents the rules do the task on {}, the {}B model on {}, and",
-         "em {} documentos de holdout inventados as regras cumprem a tarefa em {}, o modelo de {}B em {}, e",
-         [holdout, round(rules * holdout), size(SMALL, "small"), round(model * holdout)]),
+        ("on {} made-up documents kept apart for it, the *holdout* ({} written by hand, the others generated), the "
+         "rules (`workflow`) do the task on {}, the {}B model (`runner`) on {}, and",
+         "em {} documentos inventados e reservados para ele, o *holdout* ({} escritos à mão, os outros gerados), as "
+         "regras (`workflow`) cumprem a tarefa em {}, o modelo de {}B (`runner`) em {}, e",
+         [holdout, cell(EVALS, "08_decisions", "n", comparison="workflow → STUB"), round(rules * holdout),
+          size(SMALL, "small"), round(model * holdout)]),
         ("exit status {}, with", "status {}, com", [gate()]),
         ("{} points before a number", "{} pontos antes de confiar", [len(table(EVALS, "08_checks"))]),
         # commands
@@ -249,9 +271,16 @@ def claims() -> list[tuple[str, str, bool]]:
         ("hybrid search is highest, and the interval of every other arm of the small model overlaps its own",
          "a busca híbrida é a mais alta, e o intervalo de cada outro braço do modelo pequeno se sobrepõe ao seu",
          hybrid["accuracy"] > others["accuracy"].max() and (others["accuracy_high"] > hybrid["accuracy_low"]).all()),
-        ("the whole lake (A2) is larger than the model's window", "o lake inteiro (A2) é maior que a janela do modelo",
+        ("larger than the model's window", "maior que a janela do modelo",
          full.loc["A2", "reason"].endswith("a window of 32768")),
-        ("a demonstration, too", "também é uma demonstração", full["n"].max() < results.FEWEST),
+        ("Both are **demonstrations**", "Ambos são **demonstrações**",
+         max(small["n"].max(), full["n"].max()) < results.FEWEST),
+        ("Arms with gold are asked the answerable questions only",
+         "Aos braços com ouro são feitas só as perguntas respondíveis",
+         all(("gold" in arm.contexts) == (arm.questions == "answerable")
+             for study in STUDIES.values() for arm in study.arms.values())),
+        ("needs a key | needs a key", "precisa de chave | precisa de chave",
+         all("no key" in each.loc[arm, "reason"] for each in (small, full) for arm in ("S0", "S1"))),
         ("hybrid search is ahead", "a busca híbrida está à frente",
          full.loc["A4a", "answerable_correct"] > full.loc["A5", "answerable_correct"]),
         ("fewer than the passages of hybrid search", "menos do que os trechos da busca híbrida",
@@ -316,6 +345,13 @@ def test_a_number_that_is_added_is_found(lang, number):
     foreign = number in VALUES["en" if lang == "pt" else "pt"]
     found = faults(lang, f"{TEXTS[lang]} In {number} cases")
     assert foreign or (len(found) == 1 and "bind it" in found[0] and number in found[0])
+
+
+def test_the_table_of_arms_has_a_row_for_every_arm_of_both_studies():
+    for name in FILES.values():
+        rows = re.findall(r"(?m)^\| ([A-Z]\d\w*(?:, [A-Z]\d)*) \|", (paths.ROOT / name).read_text(encoding="utf-8"))
+        assert [arm for row in rows for arm in row.split(", ")] == [*GIVEN, "S0", "S1"]
+    assert all({*GIVEN, "S0", "S1"} == set(study.arms) for study in STUDIES.values())
 
 
 def test_both_readmes_give_the_same_commands_and_name_the_same_places():

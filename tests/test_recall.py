@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lib.chunk import chunks
-from lib.recall import COMPARED, KS, compare_embedders, found, needs, recall_table, tables
+from lib.recall import COMPARED, KS, compare_embedders, found, needs, recall_table, tables, told
 from lib.schema import Hit
 from tests.fakes import BY_ID, QUESTIONS, STUDY, made_lake
 
@@ -157,3 +157,26 @@ def test_where_the_reranker_read_for_some_questions_only_retrievers_are_compared
     compared, everywhere = tables(QUESTIONS, read, CHUNKS, language="en")
     assert set(compared["retriever"]) == set(COMPARED) and set(compared["n"]) == {1}
     assert set(everywhere["retriever"]) == {"bm25", "vector", "hybrid"} and everywhere["n"].max() > 1
+
+
+def test_a_terminal_gets_every_count_of_both_splits_under_a_heading_with_its_words():
+    table = recall_table(QUESTIONS, rankings(lambda q: IDS), CHUNKS, language="en")
+    table["found"] = range(len(table))  # any and all differ
+    said = told(table).splitlines()
+    for split, own in table.groupby("split", sort=False):
+        first = said.index(f"{split} questions: found, of {own['n'].iloc[0]} that have an answer")
+        assert said[first + 1].replace(" ", "") == "k=3k=5k=10k=15"
+        lines = [line.split() for line in said[first + 2 : first + 18]]
+        shown = {(*line[:-5], line[-5], k): int(n) for line in lines for k, n in zip(KS, line[-4:], strict=True)}
+        words = {"document": "document,", "chunk": "passage,"}
+        assert shown == {
+            (words[row["target"]], row["evidence"], row["retriever"], row["k"]): row["found"]
+            for row in own.to_dict("records")
+        }
+
+
+def test_where_every_question_has_one_piece_of_evidence_its_counts_are_told_once():
+    table = recall_table(QUESTIONS, rankings(lambda q: IDS), CHUNKS, language="en")
+    table["found"] = table["k"]
+    assert "passage, any and all    bm25             3       5      10      15" in told(table)
+    assert "passage, all" not in told(table)

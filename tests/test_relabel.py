@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import time
 
 import pytest
@@ -93,3 +94,21 @@ def test_five_thousand_lines_take_less_than_five_seconds_of_processor_time():
     started = time.process_time()
     assert run(lines)[0] == 0
     assert time.process_time() - started < 5
+
+
+@pytest.mark.parametrize("name", ["/dev/zero", "{folder}", "{folder}/fifo", "{folder}/none"])
+def test_what_is_no_regular_file_is_not_read_and_nothing_is_written(name, tmp_path, capsys):
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "good").write_bytes(b'{"text": "C"}\n')
+    path = name.format(folder=tmp_path)
+    assert cli.main(["letters", str(tmp_path / "good"), path]) == 2
+    out, faults = capsys.readouterr()
+    assert out == "" and path in faults and faults.count("\n") == 1
+
+
+def test_a_line_without_an_end_is_not_read_for_ever(monkeypatch):
+    monkeypatch.setattr(relabel, "MOST_BYTES", 20)
+    good = b'{"text": "C"}\n'
+    assert run(relabel.lines(io.BytesIO(good), name="x"))[0] == 0
+    with pytest.raises(relabel.LineError, match="x:2: a line of more than 20 bytes"):
+        run(relabel.lines(io.BytesIO(good + b"\0" * 30), name="x"))

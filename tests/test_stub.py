@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 
 from lib import config, ledger, models
+from lib.models import stub
 from lib.schema import Prompt
 
 FOUR = Prompt("You answer.", "", "Which?\n\nA) one\nB) two\nC) three\nD) four\n\nReply with one letter.")
@@ -14,8 +15,8 @@ TWO = Prompt("", "A) not an option", "Which?\n(B) two\n(C) three")
 
 
 def ask(prompt: Prompt, **options):
-    with models.open_model(config.Model("stub", "STUB-1")) as stub:
-        return stub.ask(prompt, **{"seed": 1, "temperature": 1.0, "max_tokens": 8} | options)
+    with models.open_model(config.Model("stub", "STUB-1")) as opened:
+        return opened.ask(prompt, **{"seed": 1, "temperature": 1.0, "max_tokens": 8} | options)
 
 
 def test_the_same_call_gives_the_same_letter_and_this_one_forever():
@@ -55,3 +56,11 @@ def test_its_replies_are_accepted_and_carry_its_name():
 def test_a_stub_cannot_take_the_name_of_a_model():
     with pytest.raises(models.NotAvailable, match=r"starts with STUB, not 'claude-haiku-5-5'"):
         models.open_model(config.Model("stub", "claude-haiku-5-5"))
+
+
+def test_only_numbers_of_stubs_carry_the_warning():
+    local, first, second = (
+        config.Model("local", "m"), config.Model("stub", "STUB"), config.Model("stub", "STUB-large"),
+    )  # fmt: skip
+    assert stub.warning([local]) is None and stub.warning([]) is None
+    assert stub.warning([local, first, first, second]).startswith("STUB, STUB-large: no model")

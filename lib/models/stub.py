@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from lib import config
 from lib.models import Closing, NotAvailable, Reply, chat
@@ -30,6 +30,12 @@ def open(
     if not model.model.startswith("STUB"):
         raise NotAvailable(f"the provider stub takes a model name that starts with STUB, not {model.model!r}")
     return StubModel(model.model)
+
+
+def warning(asked: Iterable[config.Model]) -> str | None:
+    """What must stand beside numbers that rest on stubs; None where no stub was asked."""
+    names = ", ".join(dict.fromkeys(model.model for model in asked if model.provider == "stub"))
+    return f"{names}: no model, letters drawn by a hash; numbers that rest on it mean nothing" if names else None
 
 
 class StubModel(Closing):
