@@ -185,7 +185,12 @@ def providers() -> Page:
     )  # fmt: skip
 
 
-PAGES = {"architecture.md": architecture, "method.md": method, "providers.md": providers}
+def glossary() -> Page:
+    """Words only: a number in a glossary would be a figure out of its place."""
+    return Page([], [])
+
+
+PAGES = {"architecture.md": architecture, "glossary.md": glossary, "method.md": method, "providers.md": providers}
 
 
 @cache
@@ -229,7 +234,7 @@ def test_any_number_that_is_changed_is_found(name):
     for entry in page(name).bound:
         for match in readme._pattern(entry.en, "en").finditer(said):
             spans |= {match.span(place) for place in range(1, len(entry.values) + 1)}
-    assert len(spans) >= {"architecture.md": 12, "method.md": 70, "providers.md": 14}[name]
+    assert len(spans) >= {"architecture.md": 12, "glossary.md": 0, "method.md": 70, "providers.md": 14}[name]
     for start, end in sorted(spans):
         told = said[start:end]
         other = f"{told[:-1]}{(int(told[-1]) + 1) % 10}" if told[-1].isdigit() else "nineteen"
