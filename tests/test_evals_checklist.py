@@ -24,7 +24,7 @@ STUB = {"stub": True, "costPerDocumentUsd": 0.0043, "costBasis": "scenario, not 
 
 
 def sound(**extra):
-    return reports.plain(reports.made(SOUND, extra=extra))
+    return reports.plain(reports.made(SOUND, extra=extra, system="runner"))
 
 
 def failing(data, **options) -> dict[int, str]:

@@ -323,13 +323,19 @@ def test_a_span_by_hand_shows_nothing_of_the_holdout_and_makes_no_case(folder, c
     assert len(dev(folder)) == 16
 
 
-def test_of_a_document_of_the_holdout_only_the_fields_that_failed_are_shown(folder, capsys):
+@pytest.mark.parametrize("name", ["stub", "baseline"])
+@pytest.mark.parametrize("options", [[], ["--dry-run"]])
+def test_of_the_holdout_the_names_of_the_fields_that_failed_are_told_and_no_value(folder, capsys, name, options):
     documents = gate.open_holdout_for("a test")
-    assert run(trace(folder / "t.jsonl", documents), "--document", "hd-0005", "--dry-run") == 0
-    shown = capsys.readouterr().out
-    assert 'effectiveDate: expected null, produced "2099-01-01"' in shown and "2 more fields did not fail" in shown
-    (document,) = [each for each in documents if each.id == "hd-0005"]
-    assert not [value for value in labels(document) if value in shown]
+    path = trace(folder / "t.jsonl", documents, name=name, regression=name == "stub")
+    for span in [each for each in spans.read(path) if each.failed]:
+        run(path, "--span", span.id, *options)
+        shown = capsys.readouterr().out
+        failed = [field for field, outcome in span.outcomes if outcome in incident.CAUSES]
+        assert f"failed: {', '.join(failed) or 'no field'}; of the holdout the values stay closed" in shown
+        assert " expected null" not in shown and "gave" not in shown and '"' not in shown.split("dev case")[0]
+        (document,) = [each for each in documents if each.id == span.document]
+        assert not [value for value in labels(document) if value in shown]
 
 
 @pytest.mark.parametrize(

@@ -6,26 +6,23 @@ de eval"). Each point looks at what the report says; spans are checked where the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from lib import printed
-from lib.evals import agreement, inputs, pii, report, strict_json
-from lib.evals.report_faults import (
-    ROUNDED,
-    beside_faults,
-    missing_versions,
-    overall_faults,
-    reason_faults,
-    repeated,
-    strata_faults,
-)
-from lib.evals.report_rows import Report, shown
+from lib.evals import agreement, dataset, inputs, manifest, pii, quotes, report, strict_json
+from lib.evals.fields import SCHEMAS
+from lib.evals.report_faults import FAULTS, version_faults
+from lib.evals.report_rows import ROUNDED, Report, few, names_stub, seen, shown
 
 KAPPA = 2e-3  # three decimals, as the reference prints it
 MOST_ITEMS = 100_000  # of one cell of a judge's table
-LONGEST = 200  # characters of a reason or an attribute; a longer one may be a document's text
+LONGEST = 200  # characters of a text in a report or an attribute; a longer one may be a document's
+# A reason is a code, as field_mismatch_effectiveDate or timeout: free words may be a document's, a capital a name's.
+CODE = re.compile(r"(?=.{1,80}$)[a-z][a-zA-Z0-9]*([_.:-][a-z0-9][a-zA-Z0-9]*)*")
+REASON = "minilake.grade.reason"  # of a span
 CALIBRATION = ("sampleSize", "observedAgreement", "expectedAgreementByChance", "cohensKappa", "disagreements")
 
 
@@ -48,19 +45,25 @@ def check(made: Report, *, spans: Sequence[Any] | None = None) -> tuple[Point, .
     return tuple(found)
 
 
-def _versions(made: Report) -> Iterator[str]:
-    if missing := missing_versions(made.manifest):
-        yield f"the manifest is incomplete: missing {', '.join(missing)}"
-
-
 def _by_stratum(made: Report) -> Iterator[str]:
     if not any(row.critical for row in made.strata):
         yield "no stratum is critical, so only the mean is reported"
-    yield from strata_faults(made)
-    yield from overall_faults(made)
-    yield from repeated(made)
-    yield from reason_faults(made)
-    yield from beside_faults(made)
+    for faults in FAULTS.values():
+        if faults is not version_faults:  # the first point
+            yield from faults(made)
+    yield from _fields_of_today(made)
+
+
+def _fields_of_today(made: Report) -> Iterator[str]:
+    """Of documents with the fields that `lib/evals/fields.py` has, how many were graded is no matter of trust."""
+    counted = made.extra.get("fieldAccuracy")
+    types = [row.keys.get("docType") for row in made.documents if not row.reason.startswith("unavailable_")]
+    if counted is None or made.manifest.get("toolSchemaVersion") != manifest.fields_version():
+        return
+    if all(isinstance(each, str) and each in SCHEMAS for each in types):
+        fields = sum(len(SCHEMAS[str(each)]) for each in types)
+        if sum(counted.values()) != fields:
+            yield f"fieldAccuracy counts {sum(counted.values())} fields; these documents have {fields}"
 
 
 def _holdout(made: Report) -> Iterator[str]:
@@ -145,28 +148,49 @@ def _number(value: Any) -> bool:
 
 
 def _no_texts(made: Report) -> Iterator[str]:
+    known = quotes.generated() | dataset.quotable()
     texts = set(_strings(report.to_json(made)))
-    if long := [shown(text) for text in sorted(texts) if len(text) > LONGEST]:
+    if long := [text for text in texts if len(text) > LONGEST]:
         yield f"texts of more than {LONGEST} characters, as of a document: {len(long)}"
     if kinds := sorted({kind for text in texts for kind in pii.shapes(text)}):
         yield f"the report shows {', '.join(kinds)}"
+    quoting = {text for text in texts if quotes.found(text, known)}
+    free = [n for n, row in enumerate(made.documents) if _free(row.reason) or row.reason in quoting]
+    if free:
+        places = few([f"documents[{n}]" for n in free])
+        yield f"a reason is a code, such as field_mismatch_effectiveDate; these may be words of a document: {places}"
+    if spaced := [n for n, row in enumerate(made.documents) if len(row.id.split()) > 1]:
+        yield f"an id is one word; these may be words of a document: {few([f'documents[{n}].id' for n in spaced])}"
+    if others := quoting - {row.reason for row in made.documents}:
+        yield f"words of a known document stand in {len(others)} texts of the report"
+
+
+def _free(reason: str) -> bool:
+    said = reason.strip()
+    return bool(seen(said)) and said.casefold() != "ok" and not CODE.fullmatch(said)
 
 
 def _texts_of_spans(spans: Sequence[Any]) -> Iterator[str]:
     if not spans:
         yield "the traces hold no span, so they show nothing"
+    known = quotes.generated() | dataset.quotable()
+    looked_at: dict[str, bool] = {}
     for number, span in enumerate(spans, start=1):
         texts = list(_strings(span))
         if any(len(text) > LONGEST for text in texts):
             yield f"span {number} holds a text of more than {LONGEST} characters"
         if kinds := sorted({kind for text in texts for kind in pii.shapes(text)}):
             yield f"span {number} shows {', '.join(kinds)}"
+        looked_at |= {text: quotes.found(text, known) for text in texts if text not in looked_at}
+        attributes = span.get("attributes") if isinstance(span, Mapping) else None
+        reason = attributes.get(REASON) if isinstance(attributes, Mapping) else None
+        if any(looked_at[text] for text in texts) or (isinstance(reason, str) and _free(reason)):
+            yield f"span {number} may hold words of a document"
 
 
 def _stub_apart(made: Report) -> Iterator[str]:
     """A stub is named STUB, says so, and its cost is a scenario; nothing else may carry its number."""
-    model = made.manifest.get("modelIdentifier")
-    named = "stub" in f"{made.system} {model if isinstance(model, str) else ''}".lower()
+    named = names_stub(made)
     stub, basis = made.extra.get("stub", False), made.extra.get("costBasis")
     if named and not stub:
         yield "system or modelIdentifier names a stub, but the report does not say `stub: true`"
@@ -192,7 +216,7 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 POINTS: Mapping[str, Callable[[Report], Iterator[str]]] = {
-    "all versions are named": _versions,
+    "all versions are named": version_faults,
     "reported by critical stratum, not only as a mean": _by_stratum,
     "measured on the holdout, never on dev": _holdout,
     "a judge that took part is calibrated, with kappa and disagreements": _judge,

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from lib.evals import redact, strict_json
+from lib.evals import outputs, strict_json
 from lib.evals.report_faults import faults
 from lib.evals.report_form import DOCUMENT, STRATUM, parse, to_json
 from lib.evals.report_rows import (
@@ -88,7 +88,7 @@ def write(path: str | Path, report: Report) -> None:
     """
     path = Path(path)
     text = strict_json.dump(to_json(report))
-    redact.write(path, text)
+    outputs.write(path, text)
 
 
 def _trusted(report: Report, *, where: str) -> Report:
