@@ -68,7 +68,7 @@ def _checked(path: Path, read: Iterable[Path], recorded: Iterable[Path]) -> Path
     if not path.parent.exists():
         path.parent.mkdir(parents=True)
     elif not path.parent.is_dir():
-        raise OutputError(f"{path}: {path.parent} is no folder")
+        raise OutputError(f"{path}: {path.parent} is no folder; name a file in a folder that is one")
     if not os.access(path.parent, os.W_OK | os.X_OK):  # also where the disk is read-only
         raise OutputError(f"{path}: {path.parent} takes no files; name a file in a folder that does")
     return path

@@ -15,7 +15,7 @@ from lib.evals import likeness, wording
 
 LONGEST = 24  # words of what is looked for, and of a text that is looked through at once
 FEWEST = 3  # words of a line; two are anybody's
-WORD = re.compile(r"[A-Z]*[^\W_A-Z]+|[A-Z]+")
+WORD = re.compile(r"[A-Z]*[^\W\d_A-Z]+|[A-Z]+|\d+")
 
 
 def marks(*, personal: Iterable[str], texts: Iterable[str]) -> frozenset[int]:
