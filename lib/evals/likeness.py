@@ -13,7 +13,7 @@ A copy of which a third is left out or worded anew is another text.
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from itertools import pairwise
 
@@ -68,14 +68,15 @@ class Index:
 
     def held_by(self, text: str) -> int | None:
         """The number of a text that this one holds, or None."""
-        shared: Counter[int] = Counter()
+        shared: dict[int, float] = defaultdict(float)
         for pair in _pairs(text):
             found = self._where.get(pair, ())
             if len(found) <= COMMON:
                 for number in found:
                     shared[number] += 1 / len(found)
-        mine = shingles(text) if shared else frozenset()
-        return next((n for n, _ in shared.most_common(CLOSEST) if holds(mine, self._again(n))), None)
+        closest = sorted(shared, key=lambda number: (-round(shared[number], 9), number))[:CLOSEST]
+        mine = shingles(text) if closest else frozenset()
+        return next((number for number in closest if holds(mine, self._again(number))), None)
 
 
 def _pairs(text: str) -> set[int]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from lib import paths, whole
-from lib.evals import redact
+from lib.evals import inputs, redact
 
 TRACES = ("traces.jsonl", "traces-dev.jsonl")  # of a run, by the split of its documents
 FREE = (paths.BUILD, paths.DATA / "evals/reports")  # of data/, what results may replace
@@ -40,8 +40,11 @@ def write(path: Path, text: str, planted: Mapping[str, str | None] | Iterable[st
 
     Raises:
         RedactionError: something was found; the file is as it was.
-        OutputError: nothing can be written there.
+        OutputError: nothing can be written there, or more than the evals' verbs read again.
     """
+    if (size := len(text.encode("utf-8", "surrogatepass"))) > inputs.MOST_BYTES:
+        most = f"the most that can be read again is {inputs.MOST_BYTES} bytes; ask for fewer documents"
+        raise OutputError(f"{path} is not written, it would have {size} bytes; {most}")
     if found := redact.scan(text, planted):
         raise redact.RedactionError(f"{path} is not written, it would show: {', '.join(found)}")
     try:
