@@ -136,7 +136,8 @@ def test_a_calibration_as_the_verb_judge_writes_it_passes():
 
 
 @pytest.mark.parametrize(("key", "value"), [
-    ("gwetAC1", 0.9), ("disagreementCount", 3), ("cohensKappa", 0.598), ("expectedAgreementByChance", 0.507),
+    ("gwetAC1", 0.9), ("kappaInterval95", [0.5, 0.6]), ("kappaInterval95", [0.5]), ("kappaInterval95", None),
+    ("disagreementCount", 3), ("cohensKappa", 0.598), ("expectedAgreementByChance", 0.507),
     ("confusion", 7), ("confusion", {"categories": ["accept"], "human": {"accept": [1, 2]}}),
     ("confusion", {"categories": ["accept", "reject"], "human": {"accept": [20, 0], "reject": [0, 0]}}),
     ("confusion", {"categories": ["accept"], "human": {"accept": ["x"]}}),
@@ -200,6 +201,16 @@ def test_a_code_is_a_reason(reason):
     data["documents"][2]["reason"] = reason
     data["documents"][0]["reason"] = None
     assert failing(data) == {}
+
+
+def test_the_names_that_were_judged_may_stand_in_its_calibration_and_no_person_may():
+    firm = next(line for each in HELD for line in each.source_text.splitlines() if line == "Ferryman Tackle Shop")
+    for name, points in ((firm, []), (PERSON, [5])):
+        item = [{"id": "item 1", "expected": name, "produced": "x"}, "item 2", "item 3", "item 4"]
+        judge = {"documentsJudged": 1, "calibration": CALIBRATION | {"disagreements": item}}
+        assert list(failing(sound(judge=judge))) == points
+    data = sound(judge={"documentsJudged": 1, "calibration": CALIBRATION | {"disagreementCount": 3}})
+    assert failing(data) == {4: "the judge's disagreementCount is 3, but 4 are listed"}
 
 
 @pytest.mark.parametrize("put", ["system", "id", "manifest", "stratum", "spaced id"])

@@ -240,7 +240,7 @@ def _known(path: Path) -> list[tuple[str, likeness.Shingles]]:
     return found
 
 
-def quotable() -> frozenset[int]:
+def quotable() -> tuple[quotes.Marks, quotes.Marks]:
     """The hashes of what no report may quote: personal values and lines of both splits' hand-written documents."""
     personal, texts = [], []
     for path in filter(Path.exists, map(_path, get_args(Split))):
@@ -249,7 +249,7 @@ def quotable() -> frozenset[int]:
             hidden = row.get("piiPolicy", {}).get("requiresRedaction", ())
             personal += [row["expectedFields"].get(name) for name in hidden]
             texts.append(row["sourceText"])
-    return quotes.marks(personal=[value for value in personal if value], texts=texts)
+    return quotes.personal(filter(None, personal)) | quotes.people(), quotes.lines(texts)
 
 
 @functools.cache

@@ -18,26 +18,32 @@ FEWEST = 3  # words of a line; two are anybody's
 WORD = re.compile(r"[A-Z]*[^\W\d_A-Z]+|[A-Z]+|\d+")
 
 
-def marks(*, personal: Iterable[str], texts: Iterable[str]) -> frozenset[int]:
-    """The hashes of personal values (a name also by its first and last word) and of the lines of texts."""
-    lines = [line for text in texts for line in (text, *text.splitlines())]
-    said = (line for line in lines if not line.rstrip().endswith(":"))  # else a label, as a field's name has it
-    wanted = [*personal, *(line for line in said if len(_words(line)) >= FEWEST)]
-    ends = [(words[0], words[-1]) for value in personal if len(words := _words(value)) > 1 and words[0].isalpha()]
-    return frozenset(
-        hash("".join(words[:LONGEST]))
-        for words in [*map(_words, wanted), *ends, *(pair[::-1] for pair in ends)]
-        if words
-    )
+Marks = frozenset[int]
 
 
-def generated() -> frozenset[int]:
+def personal(values: Iterable[str]) -> Marks:
+    """The hashes of personal values, a name also by its first and its last word in either order."""
+    said = list(map(_words, values))
+    ends = [[words[0], words[-1]] for words in said if len(words) > 1 and words[0].isalpha()]
+    return _marks([*said, *ends, *(pair[::-1] for pair in ends)])
+
+
+def lines(texts: Iterable[str]) -> Marks:
+    """The hashes of texts and of their lines, but for those that end with a colon: labels, as a field's name has."""
+    said = [line for text in texts for line in (text, *text.splitlines()) if not line.rstrip().endswith(":")]
+    return _marks([words for words in map(_words, said) if len(words) >= FEWEST])
+
+
+def people() -> Marks:
     """The names of people in generated documents: a first name and a last one."""
-    pairs = itertools.product(wording.FIRST, wording.LAST)
-    return marks(personal=[f"{first} {last}" for first, last in pairs], texts=())
+    return personal(f"{first} {last}" for first, last in itertools.product(wording.FIRST, wording.LAST))
 
 
-def found(text: str, known: frozenset[int]) -> bool:
+def _marks(said: Iterable[list[str]]) -> Marks:
+    return frozenset(hash("".join(words[:LONGEST])) for words in said if words)
+
+
+def found(text: str, known: Marks) -> bool:
     """Whether a text quotes something of `known`."""
     words = _words(text)
     return any(
