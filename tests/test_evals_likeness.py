@@ -10,7 +10,8 @@ from lib.evals import dataset, generate, likeness
 from lib.evals.holdout_key import HoldoutKey
 
 KEY = HoldoutKey(purpose="tests of likeness")
-MARGIN = 0.05
+MARGIN = 0.03
+NEAREST = 2527  # of twelve thousand generated documents of dev, the one that holds most of a text of the holdout
 
 
 def share(text: str, other: str) -> float:
@@ -63,7 +64,7 @@ def test_honest_documents_that_share_layouts_and_words_hold_none_by_a_margin(ind
     """Every fifth of twelve thousand and all that is committed, as if less were enough to hold a text."""
     monkeypatch.setattr(likeness, "HOLDS", likeness.HOLDS - MARGIN)
     written = [likeness.shingles(each.source_text) for each in dataset.holdout(KEY)]
-    for each in [*dataset.load(), *generate.documents("dev", range(0, 12_000, 5))]:
+    for each in [*dataset.load(), *generate.documents("dev", [*range(0, 12_000, 5), NEAREST])]:
         assert index.held_by(each.source_text) is None, each.id
         assert not any(likeness.holds(likeness.shingles(each.source_text), held) for held in written), each.id
 
