@@ -6,8 +6,8 @@ What is kept of a text are hashes only.
 
 HOLDS lies between what was measured on 20,009 documents of the holdout and 12,016 of dev, which share layouts and
 words. The most that an honest document holds of another split's is 0.734 in one case and at most 0.70 in all others; a
-copy with one line added holds at least 0.825, one with a letter changed 0.81 (tests/test_evals_likeness.py measures both
-again). A copy of which a third is left out or worded anew is another text.
+copy with one line added holds at least 0.825, one with a letter changed 0.81 (tests/test_evals_likeness.py measures
+both again). A copy of which a third is left out or worded anew is another text.
 """
 
 from __future__ import annotations
