@@ -292,6 +292,14 @@ def test_what_a_system_costs_is_said_with_its_basis(tmp_path):
     assert report.read(reports.written(tmp_path / "r.json", data)).extra["costPerDocumentUsd"] == 0.1
 
 
+def test_one_call_has_one_length(tmp_path):
+    data = reports.plain(reports.made({reports.CRUX: (True, "+")}))
+    with pytest.raises(ReportError, match="latency: one call has one length, and not 1 and 4 s"):
+        report.read(reports.written(tmp_path / "r.json", data | {"latency": slow(1)}))
+    same = {"p50_s": 2, "p95_s": 2, "p99_s": 2, "n": 1}
+    assert report.read(reports.written(tmp_path / "r.json", data | {"latency": same})).extra["latency"] == same
+
+
 @pytest.mark.parametrize("name", DAMAGED)
 def test_a_damaged_report_is_refused_in_one_line_that_says_where_and_what_is_allowed(name, tmp_path):
     damage, says = DAMAGED[name]
