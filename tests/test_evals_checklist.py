@@ -9,7 +9,7 @@ import reports
 from reports import ASTER, CRUX
 
 from lib import cli
-from lib.evals import calibration, checklist, report
+from lib.evals import calibration, checklist, dataset, evaluate, gate, manifest, redact, report
 
 SOUND = {CRUX: (True, "++-"), ASTER: (False, "+-")}
 CALIBRATION = {
@@ -24,7 +24,7 @@ STUB = {"stub": True, "costPerDocumentUsd": 0.0043, "costBasis": "scenario, not 
 
 
 def sound(**extra):
-    return reports.plain(reports.made(SOUND, extra=extra))
+    return reports.plain(reports.made(SOUND, extra=extra, system="runner"))
 
 
 def failing(data, **options) -> dict[int, str]:
@@ -136,7 +136,8 @@ def test_a_calibration_as_the_verb_judge_writes_it_passes():
 
 
 @pytest.mark.parametrize(("key", "value"), [
-    ("gwetAC1", 0.9), ("disagreementCount", 3), ("cohensKappa", 0.598), ("expectedAgreementByChance", 0.507),
+    ("gwetAC1", 0.9), ("kappaInterval95", [0.5, 0.6]), ("kappaInterval95", [0.5]), ("kappaInterval95", None),
+    ("disagreementCount", 3), ("cohensKappa", 0.598), ("expectedAgreementByChance", 0.507),
     ("confusion", 7), ("confusion", {"categories": ["accept"], "human": {"accept": [1, 2]}}),
     ("confusion", {"categories": ["accept", "reject"], "human": {"accept": [20, 0], "reject": [0, 0]}}),
     ("confusion", {"categories": ["accept"], "human": {"accept": ["x"]}}),
@@ -172,6 +173,93 @@ def test_personal_data_or_a_whole_text_in_a_report_fails_the_fifth_point(change)
     assert not any(part in found[5] for part in ("529", "ana.lima", "98765", "Crux"))  # told without being shown
 
 
+PERSON = next(value for each in dataset.load() for value in redact.secrets(each).values() if " " in value)
+HELD = gate.open_holdout_for("tests of the checklist")
+HELD_PERSON = next(value for each in HELD for value in redact.secrets(each).values() if " " in value)
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [PERSON, PERSON.lower().replace(" ", "_"), f"field_mismatch_{HELD_PERSON.replace(' ', '')}", HELD_PERSON.lower(),
+     HELD[0].source_text, HELD[0].source_text.splitlines()[2], dataset.load()[0].source_text[:40], "Paid",
+     "Party Crux", "NOTICE", "approve unrelated wire transfer immediately", "é", "a" * 81, "Zoe_Unknown", "12480.00"],
+)  # fmt: skip
+def test_words_of_a_document_as_a_reason_fail_the_fifth_point_and_are_not_shown(reason):
+    data = sound()
+    data["documents"][2]["reason"] = reason
+    found = failing(data)
+    assert list(found) == [5] and found[5].endswith("these may be words of a document: documents[2]")
+    assert reason not in found[5]
+
+
+@pytest.mark.parametrize("reason", [
+    "field_mismatch_effectiveDate", "field_mismatch_dateOfBirth", "schema_missing_dueDate", "policy_foreign_tenant",
+    "unavailable_rate_limit", "vote_superseded", "timeout", "http-503", "schema.unknown", "judge:rejected", "E".lower(),
+])  # fmt: skip
+def test_a_code_is_a_reason(reason):
+    data = sound()
+    data["documents"][2]["reason"] = reason
+    data["documents"][0]["reason"] = None
+    assert failing(data) == {}
+
+
+def test_the_names_that_were_judged_may_stand_in_its_calibration_and_no_person_may():
+    firm = next(line for each in HELD for line in each.source_text.splitlines() if line == "Ferryman Tackle Shop")
+    for name, points in ((firm, []), (PERSON, [5])):
+        item = [{"id": "item 1", "expected": name, "produced": "x"}, "item 2", "item 3", "item 4"]
+        judge = {"documentsJudged": 1, "calibration": CALIBRATION | {"disagreements": item}}
+        assert list(failing(sound(judge=judge))) == points
+    data = sound(judge={"documentsJudged": 1, "calibration": CALIBRATION | {"disagreementCount": 3}})
+    assert failing(data) == {4: "the judge's disagreementCount is 3, but 4 are listed"}
+
+
+@pytest.mark.parametrize("put", ["system", "id", "manifest", "stratum", "spaced id"])
+def test_words_of_a_document_anywhere_else_in_a_report_fail_the_fifth_point(put):
+    data = sound()
+    if put == "system":
+        data["system"] = f"runner for {PERSON}"
+    elif put == "manifest":
+        data["manifest"]["note"] = HELD[0].source_text
+    elif put == "stratum":
+        for each in data["documents"] + data["strata"]:
+            each["docType"] = PERSON.lower()
+    else:
+        data["documents"][0]["id"] = HELD_PERSON.replace(" ", "-") if put == "id" else "Party Crux"
+    assert 5 in failing(data)
+
+
+def test_the_words_of_a_document_in_a_span_fail_the_fifth_point():
+    for key, text in (("note", PERSON), ("minilake.grade.reason", "Paid in full"), ("x", HELD[0].source_text)):
+        assert failing(sound(), spans=[{"attributes": {key: text}}])[5] == "span 1 may hold words of a document"
+    assert failing(sound(), spans=[{"attributes": {"minilake.grade.reason": "field_mismatch_dueDate"}}, 7, "x"]) == {}
+
+
+def test_fields_of_today_are_counted_where_the_report_names_them():
+    data = sound(fieldAccuracy={"correct": 9, "wrong": 6, "abstained": 0, "shouldHaveAbstained": 0,
+                                "correctAbstention": 4})  # fmt: skip
+    assert failing(data) == {}  # of whatever fields
+    data["manifest"]["toolSchemaVersion"] = manifest.fields_version()
+    assert failing(data) == {}, "three notices of three fields and two invoices of five are 19"
+    data["fieldAccuracy"]["correct"] = 10
+    assert failing(data) == {2: "fieldAccuracy counts 20 fields; these documents have 19"}
+
+
+@pytest.mark.parametrize("path", sorted((dataset.FOLDER / "reports").glob("*.json")), ids=lambda path: path.stem)
+def test_the_committed_reports_pass(path):
+    assert [point.faults for point in checklist.check(report.load(path)) if not point.holds] == []
+
+
+@pytest.mark.parametrize("split", ["dev", "holdout"])
+@pytest.mark.parametrize("name", evaluate.NAMES)
+def test_what_every_system_reports_passes_but_for_the_split(name, split):
+    pooled = name == "runner"
+    documents = gate.open_holdout_for(name, pooled=pooled) if split == "holdout" else (
+        dataset.pooled() if pooled else dataset.load()
+    )  # fmt: skip
+    made, _ = evaluate.report_for(name, documents, split=split)
+    assert [n for n, point in enumerate(checklist.check(made), 1) if not point.holds] == [3] * (split == "dev")
+
+
 def test_spans_are_looked_at_where_they_are_given():
     clean = {"attributes": {"minilake.document.sha256": "0" * 64, "pii.fields_present": ["taxId"]}}
     assert failing(sound(), spans=[clean]) == {}
@@ -190,12 +278,24 @@ def test_spans_are_looked_at_where_they_are_given():
         ("runner", {}, "stub-extractor-v1 (no real LLM call)"),
         ("STUB_MODEL v1", STUB | {"costBasis": "computed from tokens and prices.toml"}, "stub"),
         ("runner", {"costPerDocumentUsd": 0.1, "costBasis": "scenario, not measured"}, "qwen"),
+        *(
+            (name, {}, "qwen")
+            for name in ("\uff33\uff34\uff35\uff22", "S T U B", "stub-ish", "sTuB", "s-t-u-b", "\u0405TUB", "teststub",
+                         "s\u200bt\u200bub", "STÜB")
+        ),
+        ("runner", {}, "a S.T.U.B. of a model"),
+        ("\uff33\uff34\uff35\uff22", STUB, "qwen"),  # marked, and not named STUB
     ],
 )
 def test_a_stub_that_is_not_kept_apart_fails_the_sixth_point(system, extra, model):
     data = sound(**extra) | {"system": system}
     data["manifest"]["modelIdentifier"] = model
     assert list(failing(data)) == [6]
+
+
+@pytest.mark.parametrize("system", ["runner on latest ubuntu", "best-ubuntu", "substation", "us tub"])
+def test_a_name_with_these_letters_by_chance_is_no_stub(system):
+    assert failing(sound() | {"system": system}) == {}
 
 
 def test_a_stub_that_says_so_everywhere_passes():

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from lib import cli, paths
-from lib.evals import dataset, generate
+from lib.evals import dataset, generate, likeness
 from lib.evals.dataset import DatasetError
 from lib.evals.fields import SCHEMAS
 from lib.evals.holdout_key import HoldoutClosed, HoldoutKey
@@ -139,8 +139,10 @@ def test_a_copy_of_holdout_documents_is_refused_as_dev_documents(tmp_path):
 @pytest.mark.parametrize("generated", [False, True])
 @pytest.mark.parametrize(
     "changed", [str, lambda text: "\n\n" + text.replace(" ", "  ").replace("\n", "\r\n") + "\t", str.upper,
-                lambda text: text.replace(":", " \u200b-")],
-    ids=["as it is", "white space", "case", "punctuation"],
+                lambda text: text.replace(":", " \u200b-"), lambda text: text.replace("\n", "\nSeen by the desk.\n", 1),
+                lambda text: text.replace("e", "\u0435"), lambda text: text[:40] + "\u0436" + text[41:],
+                lambda text: "My own cover page\nof two lines\n" + "  ".join(text.split())],
+    ids=["as it is", "white space", "case", "punctuation", "a line", "Cyrillic", "a letter", "a page around it"],
 )  # fmt: skip
 def test_a_document_of_the_holdout_is_no_dev_document_under_a_new_id(file, changed, generated, capsys):
     held = dataset.holdout(KEY, generated=1_000 if generated else 0)[-1]
@@ -153,8 +155,8 @@ def test_a_document_of_the_holdout_is_no_dev_document_under_a_new_id(file, chang
 
 
 def test_no_text_of_dev_is_one_of_the_holdout_but_for_its_form():
-    held = {dataset.text_mark(each.source_text) for each in dataset.holdout(KEY, generated=dataset.KNOWN)}
-    assert not held & {dataset.text_mark(each.source_text) for each in dataset.load(generated=2_000)}
+    held = {generate.text_mark(each.source_text) for each in dataset.holdout(KEY, generated=dataset.KNOWN)}
+    assert not held & {generate.text_mark(each.source_text) for each in dataset.load(generated=2_000)}
 
 
 def test_the_generators_part_of_the_holdout_does_not_open_either_and_no_split_is_made_up():
@@ -166,10 +168,12 @@ def test_the_generators_part_of_the_holdout_does_not_open_either_and_no_split_is
         generate.documents("test", [0])
 
 
-def test_the_marks_of_the_holdouts_texts_are_hashes_whatever_is_asked():
-    with pytest.raises(TypeError):
-        generate.marks("holdout", range(2), str)
-    assert all(len(mark) == 64 and int(mark, 16) for mark in generate.marks("holdout", range(2)))
+def test_what_is_kept_of_the_holdouts_texts_without_a_key_are_hashes():
+    kept = generate.index("holdout", 2)
+    assert not any(isinstance(each, str) for each in kept._where) and kept._again(1) == likeness.shingles(
+        generate.documents("holdout", [1], key=KEY)[0].source_text
+    )
+    assert all(isinstance(each, int) for each in [*kept._again(1), *dataset.quotable()[0], *dataset.quotable()[1]])
 
 
 @pytest.mark.parametrize("value", [52998224725, ["Ana Paula Souza"], {"a": "x; Ana Paula Souza"}])

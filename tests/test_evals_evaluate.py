@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import pytest
@@ -101,6 +102,13 @@ def run(tmp_path, monkeypatch):
     )
     recording.record_run(dataset.pooled(), run="t", opener=lambda config, *, needed_tokens: model)
     return "t"
+
+
+def test_documents_that_nothing_was_asked_about_are_counted_beside_the_calls():
+    timed = evaluate.evaluate(DEV, evaluate.system("workflow").extract)
+    timed = [(dataclasses.replace(e, latency_s=None if n < 2 else 0.5), grade) for n, (e, grade) in enumerate(timed)]
+    beside = evaluate._beside(timed, evaluate.system("workflow"))
+    assert (beside["latency"]["n"], beside["latency"]["unasked"]) == (len(DEV) - 2, 2)
 
 
 def test_the_runners_report_is_priced_timed_and_names_its_model(run):

@@ -304,6 +304,55 @@ def test_a_stub_is_named_wherever_it_is_gated():
     assert any("STUB_MODEL v1 is a STUB" in note for note in gate.decide(BEFORE, made).notes)
 
 
+@pytest.mark.parametrize("system", ["stub-ish", "ＳＴＵＢ", "S T U B"])
+def test_a_stub_that_its_report_does_not_mark_is_named_too(system):
+    made = reports.made({CRUX: (True, "+++-"), ASTER: (False, "+++-")}, system=system)
+    (note,) = [note for note in gate.decide(BEFORE, made).notes if "STUB" in note and "numbers" in note]
+    assert "which its report does not mark as one" in note
+
+
+@pytest.mark.parametrize("key", [*report.MANIFEST_FIELDS, "owner"])
+def test_every_version_that_differs_is_refused_or_noted(key):
+    def changed(one, two):
+        one["manifest"][key], two["manifest"][key] = "before", "after"
+
+    found = gate.decide(*map(loaded, pair(changed)))
+    stopped = {"datasetVersion": "same_dataset", "policyVersion": "same_grading", "graderVersion": "same_grading"}
+    if key in stopped:
+        assert found.stopped_by == (stopped[key],) and key in found.reasons[0]
+    else:
+        assert found.passes and f"{key} differs: 'before' in the baseline, 'after' in the candidate" in found.notes
+
+
+def test_a_version_that_only_one_report_has_is_noted_and_equal_ones_are_not():
+    def more(one, two):
+        two["manifest"]["owner"] = "x"
+
+    assert [note for note in gate.decide(BEFORE, AFTER).notes if "differs" in note] == []
+    assert "owner differs: missing in the baseline, 'x' in the candidate" in gate.decide(*map(loaded, pair(more))).notes
+
+
+def test_one_document_under_two_forms_of_its_id_is_one_document():
+    def formed(one, two):
+        one["documents"][0]["id"], two["documents"][0]["id"] = "Jos\u00e9", "Jose\u0301"
+        one["documents"][4]["id"], two["documents"][4]["id"] = "Jose", "Jose"
+
+    assert gate.decide(*map(loaded, pair(formed))).passes
+
+
+def test_a_pass_without_labels_enough_says_so_first_and_one_with_enough_does_not(tmp_path, capsys):
+    doubtful, sure = (reports.made({CRUX: (True, "+" * n), ASTER: (False, "+-")}) for n in (20, 400))
+    out = tmp_path / "out.json"
+    assert command(tmp_path, reports.plain(doubtful), reports.plain(doubtful), "--json", str(out)) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[0].startswith("GATE PASS")
+    assert shown[1].startswith("WARNING: every critical stratum (1 of 1) is UNDERPOWERED")
+    assert json.loads(out.read_text())["warning"] == shown[1].removeprefix("WARNING: ")
+    assert gate.decide(sure, sure).warning is None and "WARNING" not in gate.told(gate.decide(sure, sure))
+    fell = reports.made({CRUX: (True, "-" + "+" * 2), ASTER: (False, "+-")})
+    assert gate.decide(reports.made({CRUX: (True, "+++"), ASTER: (False, "+-")}), fell).warning is None, "it is no PASS"
+
+
 @pytest.mark.parametrize("options", [{"policy": "mild"}, {"epsilon": -0.1}, {"epsilon": 1}, {"epsilon": float("nan")}])
 def test_an_unknown_policy_or_a_senseless_epsilon_is_refused(options):
     with pytest.raises(ValueError, match="allowed"):

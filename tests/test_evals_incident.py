@@ -18,6 +18,7 @@ from lib.evals import cases, dataset, evaluate, gate, generate, incident, manife
 from lib.evals.rows import EvalDocument
 
 AT = datetime(2026, 12, 1, tzinfo=UTC)
+RECORDED = dataset.FOLDER / "runs/runner-1.5b"
 
 
 @pytest.fixture
@@ -323,13 +324,19 @@ def test_a_span_by_hand_shows_nothing_of_the_holdout_and_makes_no_case(folder, c
     assert len(dev(folder)) == 16
 
 
-def test_of_a_document_of_the_holdout_only_the_fields_that_failed_are_shown(folder, capsys):
+@pytest.mark.parametrize("name", ["stub", "baseline"])
+@pytest.mark.parametrize("options", [[], ["--dry-run"]])
+def test_of_the_holdout_the_names_of_the_fields_that_failed_are_told_and_no_value(folder, capsys, name, options):
     documents = gate.open_holdout_for("a test")
-    assert run(trace(folder / "t.jsonl", documents), "--document", "hd-0005", "--dry-run") == 0
-    shown = capsys.readouterr().out
-    assert 'effectiveDate: expected null, produced "2099-01-01"' in shown and "2 more fields did not fail" in shown
-    (document,) = [each for each in documents if each.id == "hd-0005"]
-    assert not [value for value in labels(document) if value in shown]
+    path = trace(folder / "t.jsonl", documents, name=name, regression=name == "stub")
+    for span in [each for each in spans.read(path) if each.failed]:
+        run(path, "--span", span.id, *options)
+        shown = capsys.readouterr().out
+        failed = [field for field, outcome in span.outcomes if outcome in incident.CAUSES]
+        assert f"failed: {', '.join(failed) or 'no field'}; of the holdout the values stay closed" in shown
+        assert " expected null" not in shown and "gave" not in shown and '"' not in shown.split("dev case")[0]
+        (document,) = [each for each in documents if each.id == span.document]
+        assert not [value for value in labels(document) if value in shown]
 
 
 @pytest.mark.parametrize(
@@ -399,7 +406,60 @@ def test_cases_that_many_processes_add_at_once_are_all_there(folder):
     assert (folder / "dataset-dev.jsonl").stat().st_mode == (folder / "dataset-holdout.jsonl").stat().st_mode
 
 
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from lib import whole
+from lib.evals import cases, dataset
+dataset.FOLDER = Path(sys.argv[1])
+def die(self, target):
+    os.kill(os.getpid(), signal.SIGKILL)
+Path.replace = die
+import dataclasses
+cases.add(dataclasses.replace(dataset.load()[0], id="inc-000000000001"), note="")
+"""
+
+
+def test_what_a_killed_incident_leaves_is_no_data_file_and_the_next_one_takes_it_away(folder):
+    before = (folder / "dataset-dev.jsonl").read_bytes()
+    subprocess.run([sys.executable, "-c", KILLED, str(folder)], cwd=paths.ROOT, check=False)
+    assert len(list(folder.glob("*.part"))) == 1 and (folder / "dataset-dev.jsonl").read_bytes() == before
+    assert cases.add(a_case(), note="").added
+    assert not list(folder.glob("*.part")) and len(dev(folder)) == 17
+
+
+def test_a_case_is_added_without_reading_twenty_thousand_texts(folder, monkeypatch):
+    monkeypatch.setattr(dataset, "_generated", lambda number: pytest.fail("the holdout's generated texts were made"))
+    assert cases.add(a_case(), note="").added
+
+
 # --- the command line, end to end
+
+
+def test_a_recorded_failure_of_the_real_model_on_dev_leads_to_a_case(folder, capsys):
+    """From `data/evals/runs/runner-1.5b/traces-dev.jsonl`, which a replay writes again."""
+    shutil.copytree(RECORDED, folder / "runs/runner-1.5b")
+    path = folder / "runs/runner-1.5b/traces-dev.jsonl"
+    failed = next(each for each in spans.read(path) if each.failed and each.document.startswith("dev-"))
+    assert run(path, "--document", failed.document) == 1, "the model is worse than the rules"
+    out = capsys.readouterr().out
+    assert f"document {failed.document}" in out and "<- runner gave another value" in out and "GATE FAIL" in out
+    assert dev(folder)[-1]["note"].startswith(f"incident: {failed.document} in run runner-1.5b by runner")
+
+
+@pytest.mark.parametrize(("split", "name"), [("dev", "traces-dev.jsonl"), ("holdout", "traces.jsonl")])
+def test_the_recorded_spans_are_those_of_a_replay(tmp_path, split, name):
+    options = ["--system", "runner", "--split", split, "--traces", str(tmp_path / name)]
+    assert cli.main(["evals", *options]) == 0
+    assert without_versions(tmp_path / name) == without_versions(RECORDED / name), f"anew: evals {' '.join(options)}"
+
+
+def without_versions(path: Path) -> list[dict]:
+    """The spans but for the versions that they were made with: a later grader says the same by another name."""
+    found = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    for each in found:
+        each["attributes"] = {k: v for k, v in each["attributes"].items() if not k.startswith("minilake.manifest.")}
+    return found
 
 
 def test_the_spans_that_the_verb_evals_writes_lead_to_a_case(folder, capsys):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 
 import pytest
 
-from lib import cli
-from lib.evals import inputs
+from lib import cli, paths
+from lib.evals import inputs, outputs
 from lib.evals.dataset import FOLDER
 
 REPORT = FOLDER / "reports/pytest-small-en-A5.json"
@@ -66,6 +67,27 @@ def test_a_file_that_says_to_be_empty_and_is_not_is_read_no_further_than_the_lar
     monkeypatch.setattr(inputs, "MOST_BYTES", 4)  # as those of /proc, whose size is 0
     with pytest.raises(inputs.InputError, match="more than 4 bytes"):
         inputs.content("/proc/self/status")
+
+
+def test_a_file_of_the_largest_size_has_as_many_documents_and_spans_as_the_documentation_says():
+    said = " ".join((paths.ROOT / "docs/architecture.md").read_text(encoding="utf-8").split())
+    documents, spans = re.search(r"64 MiB \S+ ([\d,]+) documents of a report, ([\d,]+) spans", said).groups()
+    for path in FOLDER.rglob("*"):
+        if path.parent.name == "reports":
+            rows, told = len(json.loads(path.read_bytes())["documents"]), documents
+        elif path.name.startswith(("traces", "dataset-")):
+            rows, told = path.read_bytes().count(b"\n"), spans if path.name.startswith("traces") else documents
+        else:
+            continue
+        assert path.stat().st_size / rows * int(told.replace(",", "")) <= inputs.MOST_BYTES, path
+
+
+def test_what_no_verb_would_read_again_is_not_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(inputs, "MOST_BYTES", 4)
+    outputs.write(tmp_path / "file", "éé")
+    with pytest.raises(outputs.OutputError, match="would have 5 bytes; the most that can be read again is 4 bytes"):
+        outputs.write(tmp_path / "file", "éé.")
+    assert (tmp_path / "file").read_text(encoding="utf-8") == "éé"
 
 
 def test_a_missing_file_is_missing():

@@ -6,7 +6,7 @@ import os
 import pytest
 
 from lib import cli, paths
-from lib.evals import cases, outputs
+from lib.evals import cases, outputs, redact
 from lib.evals.dataset import FOLDER, load
 from lib.evals.outputs import OutputError
 
@@ -40,7 +40,8 @@ def test_folders_devices_and_what_is_read_are_refused_and_the_rest_is_free(tmp_p
         outputs.checked(tmp_path / "study/runs/x.json", recorded=[tmp_path / "study"])
     assert outputs.checked(tmp_path / "new/report.json", read=[source]) == tmp_path / "new/report.json"
     assert outputs.checked(tmp_path / "study/reports/x.json", recorded=[tmp_path / "study"])
-    assert outputs.checked(REPORTS / "mine.json") and outputs.checked(FOLDER / "runs/runner-1.5b/traces.jsonl")
+    assert outputs.checked(REPORTS / "mine.json")
+    assert all(outputs.checked(FOLDER / "runs/runner-1.5b" / name) for name in outputs.TRACES)
 
 
 @pytest.mark.parametrize(
@@ -63,6 +64,44 @@ def test_a_command_asked_to_write_there_ends_with_2_and_changes_nothing(command,
     assert capsys.readouterr().err.startswith("OutputError: ")
     assert {path: path.read_bytes() for path in watched} == watched and not (tmp_path / "new.json").exists()
     assert not os.path.isfile(os.devnull)
+
+
+@pytest.mark.parametrize("name", ["file/x.json", "file/deep/x.json", "x" * 300, "read-only/x.json"])
+@pytest.mark.parametrize("verb", ["evals --system workflow --out", "evals --system workflow --traces",
+                                  "gate --baseline {one} --candidate {two} --json", "judge {labels} --json",
+                                  "study-report pytest-small --arm A5 --out"])  # fmt: skip
+def test_where_nothing_can_be_written_every_verb_says_so_before_its_work(verb, name, tmp_path, capsys, monkeypatch):
+    (tmp_path / "file").write_text("")
+    (tmp_path / "read-only").mkdir()
+    may = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: not str(path).endswith("read-only") and may(path, mode))
+    given = {"one": ONE, "two": TWO, "labels": FOLDER / "judge-labels.jsonl"}
+    assert cli.main([*verb.format(**given).split(), str(tmp_path / name)]) == 2
+    said = capsys.readouterr()
+    assert said.out == "" and said.err.startswith("OutputError: ") and said.err.count("\n") == 1
+    assert str(tmp_path / name) in said.err and "name a file in a folder that" in said.err
+
+
+def test_a_disk_that_is_full_at_the_end_leaves_what_was_there_and_says_where(tmp_path, monkeypatch):
+    path = tmp_path / "report.json"
+    path.write_text("before")
+
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OutputError, match=r"report\.json: nothing can be written there \(No space left on device\)"):
+        outputs.write(path, "after")
+    assert path.read_text() == "before" and list(tmp_path.iterdir()) == [path]
+
+
+def test_what_shows_personal_data_is_not_written(tmp_path):
+    with pytest.raises(redact.RedactionError, match="would show: cpf"):
+        outputs.write(tmp_path / "x", f"of {CPF}")
+    with pytest.raises(redact.RedactionError, match="planted fullName"):
+        outputs.write(tmp_path / "x", "iracema falcao\nduarte", {"fullName": "Iracema Falcão Duarte"})
+    outputs.write(tmp_path / "new/x", "clean\n", {"fullName": "Iracema Falcão Duarte"})
+    assert (tmp_path / "new/x").read_text() == "clean\n" and not (tmp_path / "x").exists()
 
 
 CPF = "529.982.247-25"

@@ -102,6 +102,20 @@ def counted(right: int, wrong: int) -> dict[str, int]:
     return {"correct": right, "wrong": wrong, "abstained": 0, "shouldHaveAbstained": 0, "correctAbstention": 0}
 
 
+def slow(n: int, **more: int) -> dict[str, float]:
+    """Latencies of n calls."""
+    return {"p50_s": 1, "p95_s": 2, "p99_s": 4, "n": n} | more
+
+
+def twice(one: str, other: str):
+    """A damage: the first two documents have these ids."""
+
+    def apply(data):
+        data["documents"][0]["id"], data["documents"][1]["id"] = one, other
+
+    return apply
+
+
 DAMAGED = {
     "no system": (change("system", ...), "missing system"),
     "an unknown key": (change("stbu", True), "unknown key stbu; allowed: system, datasetSplit"),
@@ -163,6 +177,50 @@ DAMAGED = {
         lambda data: data.update(costBasis="rules cost nothing", costPerDocumentUsd=0.1),
         "costPerDocumentUsd = 0.1 and costBasis = 'rules cost nothing'",
     ),
+    "fields beyond all": (change("fieldAccuracy", counted(10**9, 2)), "1000000002 fields are counted in 5 documents"),
+    "more wrong than failures hold": (change("fieldAccuracy", counted(9, 201)), "201 fields are wrong or abstained"),
+    "calls for a part": (change("latency", slow(4)), "latency: n = 4 calls for 5 documents that were answ"),
+    "calls for some more": (change("latency", slow(7)), "allowed is as many calls for each, 1 to 100"),
+    "calls without end": (change("latency", slow(10**9)), "latency: n = 1000000000 calls for 5 documents"),
+    "calls for none": (change("latency", slow(5, unasked=5)), "latency: n = 5 calls for 0 documents"),
+    "calls for those without a reply": (
+        lambda data: data.update(available={"rate": 0.8, "n": 5}, latency=slow(5)),
+        "latency: n = 5 calls for 4 documents",
+    ),
+    "rules by name that cost": (
+        lambda data: data.update(costBasis="computed from tokens and prices.toml", costPerDocumentUsd=7),
+        "costPerDocumentUsd = 7, but workflow is made of rules and no model was asked; allowed is 0",
+    ),
+    "rules by their model that cost": (
+        lambda data: data.update(system="mine", costPerDocumentUsd=7) or data["manifest"].update(
+            modelIdentifier="Ｎone (deterministic rules)"
+        ),
+        "costPerDocumentUsd = 7, but mine is made of rules",
+    ),
+    "a cost from nowhere": (lambda data: data.update(system="mine", costPerDocumentUsd=7), "7 without costBasis"),
+    "a judge of two costs": (
+        change("judge", {"documentsJudged": 1, "costUsd": 3.0, "costPerDocumentUsd": 0.1}),
+        "judge: costUsd = 3.0, but 0.1 for each of 5 documents",
+    ),
+    "a judge paid for nothing": (change("judge", {"documentsJudged": 0, "costUsd": 3.0}), "3.0 USD, but nothing was"),
+    "a judge that could not be read": (
+        change("judge", {"documentsJudged": 1, "unparseable": 101}),
+        "judge: 101 verdicts that could not be read of 1 documents",
+    ),
+    "a dataset of another n": (
+        change("manifest.datasetVersion", "documents-1+dev-85-134807b7ef68"),
+        "datasetVersion is of 85 documents of dev; the report has 5 of holdout",
+    ),
+    "a document twice by its accents": (twice("Jos\u00e9", "Jose\u0301"), "more than once: José (2 times)"),
+    "a document twice by its width": (twice("hd-1", "hd-\uff11"), "more than once: hd-1 (2 times)"),
+    "a document twice by what nobody sees": (twice("hd-1", " hd\u200b-1"), "more than once: hd-1 (2 times)"),
+    **{
+        f"a failure with a reason of {name}": (
+            change("documents.2.reason", blank),
+            "a failure needs a reason; there is none for tenant-crux-contract-notice-adversarial-2",
+        )
+        for name, blank in {"nothing": "", "null": None, "white space": " \t", "no width": "\u200b"}.items()
+    },
     "a cost beyond all": (change("costPerDocumentUsd", 1e308), "a number from 0 on and up to 1e+09"),
     "a judge of more": (change("judge", {"documents": 6}), "judge: documents = 6, but there are 5"),
     "a judge that accepts more": (
@@ -201,6 +259,45 @@ DAMAGED = {
     "a judge that is a word": (change("judge", "yes"), "judge = 'yes'; allowed is a JSON object"),
     "a stub that is a word": (change("stub", "yes"), "stub = 'yes'; allowed is true or false"),
 }
+
+
+HONEST = {
+    "one call each": {"latency": slow(5)},
+    "five calls each": {"latency": slow(25)},
+    "two documents that a gate answered": {"latency": slow(15, unasked=2)},
+    "one without a reply": {"available": {"rate": 0.8, "n": 5}, "latency": slow(4)},
+    "rules": {"costPerDocumentUsd": 0, "costBasis": "rules cost nothing", "latency": None},
+    "fields": {"fieldAccuracy": counted(20, 2)},
+    "a judge": {"judge": {"documents": 5, "documentsJudged": 2, "share": 0.4, "accepted": 1, "unparseable": 2,
+                          "costUsd": 0.000000013, "costPerDocumentUsd": 0.000000003}},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_a_report_whose_numbers_agree_is_read(name, tmp_path):
+    made = report.read(reports.written(tmp_path / "r.json", reports.plain(SMALL) | HONEST[name]))
+    assert made.extra == HONEST[name]
+
+
+def test_ids_of_other_scripts_and_ids_that_differ_in_case_are_apart(tmp_path):
+    data = reports.plain(SMALL)
+    for row, id_ in zip(data["documents"], ["कि", "का", "a-1", "A-1", "a1"], strict=True):
+        row["id"] = id_
+    assert report.read(reports.written(tmp_path / "r.json", data)).n == 5
+
+
+def test_what_a_system_costs_is_said_with_its_basis(tmp_path):
+    data = reports.plain(SMALL) | {"system": "no model of ours", "costPerDocumentUsd": 0.1}
+    data |= {"costBasis": "computed from tokens and prices.toml"}
+    assert report.read(reports.written(tmp_path / "r.json", data)).extra["costPerDocumentUsd"] == 0.1
+
+
+def test_one_call_has_one_length(tmp_path):
+    data = reports.plain(reports.made({reports.CRUX: (True, "+")}))
+    with pytest.raises(ReportError, match="latency: one call has one length, and not 1 and 4 s"):
+        report.read(reports.written(tmp_path / "r.json", data | {"latency": slow(1)}))
+    same = {"p50_s": 2, "p95_s": 2, "p99_s": 2, "n": 1}
+    assert report.read(reports.written(tmp_path / "r.json", data | {"latency": same})).extra["latency"] == same
 
 
 @pytest.mark.parametrize("name", DAMAGED)

@@ -163,6 +163,12 @@ def test_another_prompt_another_question_and_another_session_are_other_versions(
     assert changed == {"datasetVersion", "codeVersion", "promptVersion", "modelIdentifier"}
 
 
+def test_questions_that_a_gate_answered_are_counted_beside_the_calls(folder):
+    calls = answers(study(["A0"]), asked(), lambda arm, question, sample: CHOSEN[question.id])
+    gated = [dataclasses.replace(each, class_="gate") if each.question in ("q003", "q004") else each for each in calls]
+    assert study_report._latency(gated) == {"p50_s": 2.0, "p95_s": 2.0, "p99_s": 2.0, "n": 15, "unasked": 2}
+
+
 def test_cost_and_latency_stand_beside_the_result(folder):
     extra = built(folder).extra
     assert extra["latency"] == {"p50_s": 2.0, "p95_s": 2.0, "p99_s": 2.0, "n": 25}

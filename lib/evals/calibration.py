@@ -181,5 +181,5 @@ def run(path: Path, *, json_to: Path | None = None) -> int:
         return 0
     printed.say(told(report))
     if json_to:
-        redact.write(json_to, text)
+        outputs.write(json_to, text)
     return 0

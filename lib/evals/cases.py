@@ -13,11 +13,11 @@ import hashlib
 import json
 import os
 import re
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from lib import whole
 from lib.evals import dataset, generate, redact
 from lib.evals.rows import EvalDocument
 
@@ -82,13 +82,17 @@ def add(case: EvalDocument, *, note: str, path: Path | None = None) -> Kept:
     line = json.dumps(json.loads(dataset.dump(case)) | {"note": kept}, ensure_ascii=False, separators=(",", ":"))
     path = path.resolve()
     with _alone(path.parent):
-        rows = dataset.load(path=path)
-        mark = dataset.text_mark(case.source_text)
+        rows = dataset.load(path=path, known=0)
+        mark = generate.text_mark(case.source_text)
         for row in rows:
-            if row.id.startswith(PREFIX) and (row.id == case.id or dataset.text_mark(row.source_text) == mark):
+            if row.id.startswith(PREFIX) and (row.id == case.id or generate.text_mark(row.source_text) == mark):
                 return Kept(row.id, added=False)
         before = path.read_bytes()
-        _replace(path, before + b"\n" * (not before.endswith(b"\n")) + line.encode() + b"\n")
+        # Generated texts of the holdout are not looked for: a case is of dev, or generated for it.
+        whole.write(
+            path, before + b"\n" * (not before.endswith(b"\n")) + line.encode() + b"\n",
+            check=lambda scratch: dataset.load(path=scratch, known=0),
+        )  # fmt: skip
     return Kept(case.id, added=True)
 
 
@@ -104,18 +108,3 @@ def _alone(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
-
-
-def _replace(path: Path, data: bytes) -> None:
-    """Put a dev file in the place of another, whole or not at all; one that cannot be read is refused."""
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f"{path.stem}.", suffix=".part", delete=False) as file:
-        scratch = Path(file.name)
-        try:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-            scratch.chmod(path.stat().st_mode)
-            dataset.load(path=scratch)
-            scratch.replace(path)
-        finally:
-            scratch.unlink(missing_ok=True)

@@ -2,9 +2,10 @@
 
 `load` gives the dev split. `holdout` gives the other one to whoever has a key, which only the gate
 makes (`lib/evals/holdout_key.py`). Every reading checks that no id and no text stands in both splits:
-a text is known again whatever its id, its white space, case, accents and punctuation. One that was
-worded anew is not, and of generated documents the first `KNOWN` are looked for. Generated documents
-(`lib/evals/generate.py`) come through here too, under the same rule.
+a text is known again whatever its id, its white space, case, accents and punctuation, with lines added or
+single letters changed (`lib/evals/likeness.py` says how far). One that was worded anew is not, and of
+generated documents the first `KNOWN` are looked for. Generated documents (`lib/evals/generate.py`) come
+through here too, under the same rule.
 """
 
 from __future__ import annotations
@@ -15,12 +16,11 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from lib import jsonl, paths
-from lib.evals import generate, inputs, redact
+from lib.evals import generate, inputs, likeness, quotes, redact
 from lib.evals.fields import SCHEMAS
-from lib.evals.generate import text_mark
 from lib.evals.holdout_key import HoldoutClosed, HoldoutKey
 from lib.evals.rows import Complexity, EvalDocument, Split
 from lib.schema import _Row, sha256
@@ -55,11 +55,14 @@ class _Line(_Row):
     note: str = ""
 
 
-def load(split: Split = "dev", *, path: Path | None = None, generated: int = 0) -> list[EvalDocument]:
+def load(
+    split: Split = "dev", *, path: Path | None = None, generated: int = 0, known: int | None = None
+) -> list[EvalDocument]:
     """The dev split: hand-written documents, then `generated` seeded ones.
 
-    `path` is another file of dev documents. Raises DatasetError for a faulty file, ValueError for an
-    unknown split, and HoldoutClosed when asked for the holdout or given its file.
+    `path` is another file of dev documents. `known` is how many generated texts of the holdout are looked for in it
+    (default: KNOWN, and none in the project's own file, which is the program's). Raises DatasetError for a faulty file,
+    ValueError for an unknown split, and HoldoutClosed when asked for the holdout or given its file.
     """
     if split == "holdout":
         raise HoldoutClosed("the holdout is read by the release gate only: `python -m lib evals --split holdout`")
@@ -68,7 +71,7 @@ def load(split: Split = "dev", *, path: Path | None = None, generated: int = 0) 
     path = path or _path("dev")
     if path.resolve() == _path("holdout").resolve():
         raise HoldoutClosed(f"{path}: the holdout is read by the release gate only")
-    return _with_generated(_read(path), "dev", generated)
+    return _with_generated(_read(path, known), "dev", generated)
 
 
 def holdout(key: HoldoutKey, *, generated: int = 0) -> list[EvalDocument]:
@@ -129,7 +132,7 @@ def _with_generated(
     return written + made
 
 
-def _read(path: Path) -> list[EvalDocument]:
+def _read(path: Path, looked_for: int | None = None) -> list[EvalDocument]:
     """The checked rows of a file; of the other split's file ids and hashes of texts are read, nothing else."""
     rows = []
     for number, line in jsonl.lines(inputs.checked(path)):
@@ -147,14 +150,20 @@ def _read(path: Path) -> list[EvalDocument]:
     _unique(rows, path)
     held = _path("dev") if path.resolve() == _path("holdout").resolve() else _path("holdout")
     known = _known(held)
-    texts = {mark: id_ for id_, mark in known}
     if shared := {row.id for row in rows} & {id_ for id_, _ in known}:
         raise DatasetError(f"{path}: ids of the other split ({held.name}): {', '.join(sorted(shared))}")
     own = path.resolve() in {_path("dev").resolve(), _path("holdout").resolve()}
+    if looked_for is None:
+        looked_for = 0 if own else KNOWN
+    made = _generated(looked_for) if looked_for else None
     for number, each in enumerate(rows, start=1):
-        if (mark := text_mark(each.source_text)) in texts or (not own and mark in _generated()):
-            other = texts.get(mark, "a generated document of the holdout")
-            raise DatasetError(f"{path}:{number}: {each.id!r}: its text is that of {other}, of the other split")
+        mine = likeness.shingles(each.source_text)
+        other = next((id_ for id_, text in known if likeness.holds(mine, text)), None)
+        if not other and made and made.held_by(each.source_text) is not None:
+            other = "a generated document of the holdout"
+        if other:
+            fault = f"its text is that of {other}, of the other split, or holds most of it"
+            raise DatasetError(f"{path}:{number}: {each.id!r}: {fault}")
     return rows
 
 
@@ -217,21 +226,33 @@ def _once(line: str, where: str) -> str:
     return line
 
 
-def _known(path: Path) -> list[tuple[str, str]]:
-    """The id and the mark of the text of each document in a file; none where there is no such file."""
+def _known(path: Path) -> list[tuple[str, likeness.Shingles]]:
+    """The id and the hashes of the text of each document in a file; none where there is no such file."""
     if not path.exists():
         return []
     found = []
     for number, line in jsonl.lines(path):
         try:
             row = json.loads(line)
-            found.append((row["id"], text_mark(row["sourceText"])))
+            found.append((row["id"], likeness.shingles(row["sourceText"])))
         except (ValueError, KeyError, TypeError, AttributeError):
             raise DatasetError(f"{path}:{number}: not a document with an id and a text") from None
     return found
 
 
+def quotable() -> tuple[quotes.Marks, quotes.Marks]:
+    """The hashes of what no report may quote: personal values and lines of both splits' hand-written documents."""
+    personal, texts = [], []
+    for path in filter(Path.exists, map(_path, get_args(Split))):
+        for _, line in jsonl.lines(inputs.checked(path)):
+            row = json.loads(line)
+            hidden = row.get("piiPolicy", {}).get("requiresRedaction", ())
+            personal += [row["expectedFields"].get(name) for name in hidden]
+            texts.append(row["sourceText"])
+    return quotes.personal(filter(None, personal)) | quotes.people(), quotes.lines(texts)
+
+
 @functools.cache
-def _generated() -> frozenset[str]:
-    """The marks of the holdout's generated texts; hashes only, so that they open nothing."""
-    return generate.marks("holdout", range(KNOWN))
+def _generated(number: int) -> likeness.Index:
+    """The holdout's generated texts; hashes only, so that they open nothing."""
+    return generate.index("holdout", number)

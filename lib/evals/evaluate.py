@@ -177,6 +177,7 @@ def _beside(graded: Graded, of: System) -> dict[str, Any]:
         "latency": None if not latencies else {
             "p50_s": percentile(latencies, 50), "p95_s": percentile(latencies, 95),
             "p99_s": percentile(latencies, 99), "n": len(latencies),
+            **({"unasked": available - len(latencies)} if available > len(latencies) else {}),
         },
         "costPerDocumentUsd": round(fsum(e.cost_usd for e, _ in graded) / len(graded), 9),
         "costBasis": of.cost_basis,

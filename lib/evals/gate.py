@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lib import printed
-from lib.evals import gate_rules, outputs, redact, report_form, strata, strict_json
+from lib.evals import gate_rules, outputs, report_form, strata, strict_json
 from lib.evals.holdout_key import HoldoutKey
 from lib.evals.power import ALPHA, MOST_LABELS, POWER
-from lib.evals.report_rows import Report, share, shown
+from lib.evals.report_rows import Report, names_stub, share, shown
 from lib.evals.strata import EPSILON, Compared, Policy
 
 if TYPE_CHECKING:
@@ -50,6 +50,17 @@ class Decision:
     @property
     def passes(self) -> bool:
         return not self.reasons
+
+    @property
+    def warning(self) -> str | None:
+        """What a PASS does not say where no critical stratum has labels enough; else None."""
+        doubt = [row for row in self.strata if row.critical and row.state == "UNDERPOWERED"]
+        if not self.passes or not doubt or any(row.critical and row.state == "PASS" for row in self.strata):
+            return None
+        return (
+            f"every critical stratum ({len(doubt)} of {len(doubt)}) is UNDERPOWERED: no drop above epsilon was seen, "
+            "and there are too few labels to say that there is none"
+        )
 
 
 def decide(
@@ -112,9 +123,11 @@ def _notes(baseline: Report, candidate: Report, compared: Sequence[Compared]) ->
     if doubt := [row.name for row in compared if row.critical and row.state == "UNDERPOWERED"]:
         found.append(f"{len(doubt)} critical strata have too few labels to tell: {gate_rules.few(doubt)}")
     for report in (baseline, candidate):
-        if report.extra.get("stub"):
-            found.append(f"{shown(report.system)} is a STUB: its numbers say nothing about a model")
-    return found
+        marked = report.extra.get("stub", False)
+        if marked or names_stub(report):
+            unsaid = "" if marked else ", which its report does not mark as one"
+            found.append(f"{shown(report.system)} is a STUB{unsaid}: its numbers say nothing about a model")
+    return found + list(gate_rules.versions_changed(baseline, candidate))
 
 
 def to_json(decision: Decision) -> dict[str, Any]:
@@ -128,6 +141,7 @@ def to_json(decision: Decision) -> dict[str, Any]:
         "allowNoCritical": decision.allow_no_critical,
         "alpha": ALPHA,
         "power": POWER,
+        "warning": decision.warning,
         "stoppedBy": list(decision.stopped_by),
         "reasons": list(decision.reasons),
         "notes": list(decision.notes),
@@ -152,6 +166,7 @@ def told(decision: Decision) -> str:
     how += f"epsilon {decision.epsilon:g}" + (f", {gate_rules.UNPROTECTED}" if decision.allow_no_critical else "")
     if decision.passes:
         lines = [f"GATE PASS: {how}: no critical stratum stands against it"]
+        lines += [f"WARNING: {decision.warning}"] if decision.warning else []
     else:
         lines = ["GATE FAIL:", *(f"  - {reason}" for reason in decision.reasons), f"  ({how})"]
     if decision.strata:
@@ -195,7 +210,7 @@ def run(
     decision = decide(*reports, policy=policy, epsilon=epsilon, allow_no_critical=allow_no_critical)
     printed.say(told(decision))
     if json_to:
-        redact.write(json_to, strict_json.dump(to_json(decision)))
+        outputs.write(json_to, strict_json.dump(to_json(decision)))
     return 0 if decision.passes else 1
 
 

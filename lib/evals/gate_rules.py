@@ -10,14 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from lib.evals.power import ALPHA, MOST_LABELS, POWER
-from lib.evals.report_faults import (
-    beside_faults,
-    missing_versions,
-    overall_faults,
-    reason_faults,
-    repeated,
-    strata_faults,
-)
+from lib.evals.report_faults import FAULTS
 from lib.evals.report_rows import Report, ReportDocument, few, share, shown, stratum_keys
 from lib.evals.strata import Compared, Policy
 
@@ -25,6 +18,7 @@ Refusal = Callable[[Report, Report], Iterator[str]]
 Block = Callable[[Sequence[Compared], float, Policy], Iterator[str]]
 UNPROTECTED = "--allow-no-critical"  # the one rule that its caller may put aside, by name
 GRADING = ("policyVersion", "graderVersion")  # what decides whether a task succeeded
+VOID = ("datasetVersion", *GRADING)  # versions that make two measures of two reports; what else differs is the release
 
 
 def holdout_only(baseline: Report, candidate: Report) -> Iterator[str]:
@@ -36,41 +30,14 @@ def holdout_only(baseline: Report, candidate: Report) -> Iterator[str]:
         )
 
 
-def complete_manifests(baseline: Report, candidate: Report) -> Iterator[str]:
-    """A number without versions does not say what changed."""
-    for who, report in _both(baseline, candidate):
-        if missing := missing_versions(report.manifest):
-            yield f"{who}: the manifest is incomplete: missing {', '.join(missing)}"
+def of_either(faults: Callable[[Report], Iterator[str]]) -> Refusal:
+    """A fault of one report (`report_faults.FAULTS`) as one of the pair."""
 
+    def found(baseline: Report, candidate: Report) -> Iterator[str]:
+        for who, report in (("baseline", baseline), ("candidate", candidate)):
+            yield from (f"{who}: {fault}" for fault in faults(report))
 
-def no_document_twice(baseline: Report, candidate: Report) -> Iterator[str]:
-    """A success that is counted twice makes room for a failure."""
-    for who, report in _both(baseline, candidate):
-        yield from (f"{who}: {fault}" for fault in repeated(report))
-
-
-def strata_hold(baseline: Report, candidate: Report) -> Iterator[str]:
-    """Strata that are not what the documents say were edited, or made by another rule."""
-    for who, report in _both(baseline, candidate):
-        yield from (f"{who}: {fault}" for fault in strata_faults(report))
-
-
-def overall_holds(baseline: Report, candidate: Report) -> Iterator[str]:
-    """As `strata_hold`, for the mean."""
-    for who, report in _both(baseline, candidate):
-        yield from (f"{who}: {fault}" for fault in overall_faults(report))
-
-
-def reasons_agree(baseline: Report, candidate: Report) -> Iterator[str]:
-    """A success with the reason of a failure was edited by hand, or graded by nobody."""
-    for who, report in _both(baseline, candidate):
-        yield from (f"{who}: {fault}" for fault in reason_faults(report))
-
-
-def beside_holds(baseline: Report, candidate: Report) -> Iterator[str]:
-    """A report that contradicts itself in what stands beside the result is not one to trust in the result."""
-    for who, report in _both(baseline, candidate):
-        yield from (f"{who}: {fault}" for fault in beside_faults(report))
+    return found
 
 
 def some_critical(baseline: Report, candidate: Report) -> Iterator[str]:
@@ -98,6 +65,14 @@ def same_grading(baseline: Report, candidate: Report) -> Iterator[str]:
                 f"graded by different rules: {key} is {_said(before)} in the baseline, {_said(after)} in the candidate;"
                 " grade both again by one"
             )
+
+
+def versions_changed(baseline: Report, candidate: Report) -> Iterator[str]:
+    """What the release changes, by the manifests: every version that differs and does not make the comparison void."""
+    for key in dict.fromkeys([*baseline.manifest, *candidate.manifest]):
+        before, after = (report.manifest.get(key) for report in (baseline, candidate))
+        if key not in VOID and before != after:
+            yield f"{shown(key)} differs: {_said(before)} in the baseline, {_said(after)} in the candidate"
 
 
 def same_documents(baseline: Report, candidate: Report) -> Iterator[str]:
@@ -159,12 +134,7 @@ def needed(row: Compared) -> str:
 
 REFUSALS: Mapping[str, Refusal] = {
     "holdout_only": holdout_only,
-    "complete_manifests": complete_manifests,
-    "no_document_twice": no_document_twice,
-    "strata_hold": strata_hold,
-    "overall_holds": overall_holds,
-    "reasons_agree": reasons_agree,
-    "beside_holds": beside_holds,
+    **{name: of_either(faults) for name, faults in FAULTS.items()},
     "some_critical": some_critical,
     "same_dataset": same_dataset,
     "same_grading": same_grading,
@@ -176,10 +146,6 @@ BLOCKS: Mapping[str, Block] = {
     "no_critical_drop": no_critical_drop,
     "no_critical_doubt": no_critical_doubt,
 }
-
-
-def _both(baseline: Report, candidate: Report) -> tuple[tuple[str, Report], tuple[str, Report]]:
-    return ("baseline", baseline), ("candidate", candidate)
 
 
 def _shared(baseline: Report, candidate: Report) -> Iterator[tuple[ReportDocument, ReportDocument]]:

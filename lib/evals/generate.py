@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from random import Random
 from typing import Literal, get_args
 
-from lib.evals import disguise, wording
+from lib.evals import disguise, likeness, wording
 from lib.evals.fields import SCHEMAS
 from lib.evals.holdout_key import HoldoutClosed, HoldoutKey
 from lib.evals.rows import Complexity, EvalDocument, Split
@@ -53,9 +53,13 @@ def documents(
     return [_document(split, number, seed) for number in numbers]
 
 
-def marks(split: Split, numbers: Iterable[int]) -> frozenset[str]:
-    """The mark of each generated text, for knowing it again; no key is needed, since hashes are all that it gives."""
-    return frozenset(text_mark(_document(split, number, SEED).source_text) for number in numbers)
+def index(split: Split, number: int) -> likeness.Index:
+    """The first `number` generated texts, for knowing them again; no key is needed, since it gives hashes only."""
+
+    def text(of: int) -> str:
+        return _document(split, of, SEED).source_text
+
+    return likeness.Index(map(text, range(number)), again=lambda of: likeness.shingles(text(of)))
 
 
 def text_mark(text: str) -> str:

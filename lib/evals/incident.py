@@ -5,7 +5,7 @@ SHA-256 must be the span's), let the system extract it once more, grade that by 
 compare field by field, add a case to the dev split, and ask the gate about the holdout as it was. A span
 is a claim: what it says is believed only where the system has been changed since, and of a document of
 the holdout not even then, so that nothing of it can be had by writing a span. Personal values are shown
-as hashes only.
+as hashes only, and of a document of the holdout no value at all: which fields failed is what is told.
 
 The case is never of the holdout (`lib/evals/cases.py`). A document of dev is added as it is, under its
 incident's id. For one of the holdout a generated document of dev with the same tenant, type, complexity
@@ -189,7 +189,7 @@ def rerun(span: Span) -> gate.Decision:
 
 
 def told(span: Span, reviewed: Reviewed) -> str:
-    """The review in words; every value is redacted, and of the holdout only the fields that failed are shown."""
+    """The review in words; every value is redacted, and of the holdout no value is shown at all."""
     document, grade = reviewed.document, reviewed.grade
     lines = [
         f"span {span.id}: run {span.run}, system {span.system}",
@@ -199,13 +199,13 @@ def told(span: Span, reviewed: Reviewed) -> str:
     ]
     if not reviewed.same:
         lines.append(f"{span.system} extracts something else today than in this run (now: {grade.reason}):")
-    shown = [row for row in reviewed.fields if row.outcome in CAUSES or not reviewed.held]
-    for row in shown:
+    if reviewed.held:
+        failed = ", ".join(row.field for row in reviewed.fields if row.outcome in CAUSES) or "no field"
+        lines.append(f"  failed: {failed}; of the holdout the values stay closed, expected and produced ones")
+    for row in () if reviewed.held else reviewed.fields:
         cause = CAUSES.get(row.outcome)
         mark = f"  <- {span.system} {cause}" if cause else ""
         lines.append(f"  {row.field}: expected {_value(row.expected)}, produced {_value(row.produced)}{mark}")
-    if hidden := len(reviewed.fields) - len(shown):
-        lines.append(f"  {hidden} more fields did not fail and are not shown, since the document is of the holdout")
     return redact.safe_text("\n".join(lines), traces.known(document, reviewed.extraction))
 
 

@@ -74,17 +74,22 @@ def complete(
     `code` are the modules of `lib/evals` that are the system, `identifier` is its model or what stands
     in the place of one; `prompted` is whether a model was asked with the prompt of `lib/evals/prompt.py`.
     """
-    fields = json.dumps({doc_type: dict(known) for doc_type, known in SCHEMAS.items()})
     asked = [prompt.SYSTEM, prompt.ASKED, prompt.DOCUMENT, *prompt.HINTS.values()]
     return {
         "datasetVersion": f"{base['datasetVersion']}+{dataset.version(split, documents)}",
         "codeVersion": f"{base['codeVersion']}+{_files(code)}",
         "promptVersion": f"{base['promptVersion']}+{_hash(*asked)}" if prompted else "none (no prompt)",
         "modelIdentifier": identifier,
-        "toolSchemaVersion": f"{base['toolSchemaVersion']}+{_hash(fields)}",
+        "toolSchemaVersion": fields_version(base["toolSchemaVersion"]),
         "policyVersion": f"{base['policyVersion']}+{_files(_needed('policy'))}",
         "graderVersion": f"{base['graderVersion']}+{_files(('graders',))}",
     }
+
+
+def fields_version(name: str | None = None) -> str:
+    """The toolSchemaVersion of a report on the fields of today; `name` is the manifest's (default: the project's)."""
+    fields = json.dumps({doc_type: dict(known) for doc_type, known in SCHEMAS.items()})
+    return f"{load()['toolSchemaVersion'] if name is None else name}+{_hash(fields)}"
 
 
 def _files(names: Sequence[str]) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lib import config, models, record
+from lib import config, models, record, whole
 from lib.evals import inputs, runner
 from lib.evals.rows import EvalDocument
 
@@ -94,9 +94,7 @@ def _write_head(path: Path, made: dict[str, Any]) -> None:
             raise ValueError(f"{path}: another run: {told}; give this one another name with --run")
         session = {name: made[name] for name in ("started_at", "commit", "machine", "details")}
         head["resumed"] = [*head.get("resumed", []), session]
-    scratch = path.with_suffix(".json.part")
-    scratch.write_text(json.dumps(head, indent=2, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n")
-    scratch.replace(path)
+    whole.write(path, json.dumps(head, indent=2, ensure_ascii=False) + "\n")
 
 
 def _head(path: Path) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from lib.evals import redact, strict_json
+from lib.evals import outputs, strict_json
 from lib.evals.report_faults import faults
 from lib.evals.report_form import DOCUMENT, STRATUM, parse, to_json
 from lib.evals.report_rows import (
@@ -21,7 +21,6 @@ from lib.evals.report_rows import (
     ReportDocument,
     ReportError,
     Stratum,
-    few,
     shown,
     strata,
 )
@@ -48,8 +47,6 @@ def build(
     """
     rows = tuple(documents)
     where = f"report of {shown(system)}"
-    if silent := [shown(row.id) for row in rows if not row.task_success and not row.reason.strip()]:
-        raise ReportError(f"{where}: a failure needs a reason; there is none for {few(silent)}")
     if clash := sorted({key for row in rows for key in row.keys} & {*DOCUMENT, *STRATUM}):
         raise ReportError(f"{where}: {', '.join(clash)} is no key of a stratum: a report has it already")
     right, n = sum(row.task_success for row in rows), len(rows)
@@ -88,7 +85,7 @@ def write(path: str | Path, report: Report) -> None:
     """
     path = Path(path)
     text = strict_json.dump(to_json(report))
-    redact.write(path, text)
+    outputs.write(path, text)
 
 
 def _trusted(report: Report, *, where: str) -> Report:

@@ -5,6 +5,7 @@ Form only: that a manifest is complete, ids are unique and sums hold is `lib/eva
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -76,7 +77,7 @@ def _document(data: Any, where: str) -> ReportDocument:
     _keys(row, where, required=DOCUMENT, optional=None)
     reason = row["reason"]
     return ReportDocument(
-        id=_text(row["id"], f"{where}.id"),
+        id=_one_form(_text(row["id"], f"{where}.id")),
         keys=_stratum_keys(row, where, but=DOCUMENT),
         critical=_bool(row["critical"], f"{where}.critical"),
         task_success=_bool(row["taskSuccess"], f"{where}.taskSuccess"),
@@ -100,7 +101,12 @@ def _stratum_keys(row: Mapping[str, Any], where: str, *, but: tuple[str, ...]) -
     for key, value in keys.items():
         if not isinstance(value, str | bool):
             raise _wrong(f"{where}.{shown(key)}", value, "a text or a boolean, as every key of a stratum")
-    return keys
+    return {_one_form(key): _one_form(value) if isinstance(value, str) else value for key, value in keys.items()}
+
+
+def _one_form(text: str) -> str:
+    """A name in one of its two forms (NFC), so that one document is not two and one stratum not halves."""
+    return unicodedata.normalize("NFC", text)
 
 
 def _same_keys(documents: tuple[ReportDocument, ...], strata: tuple[Stratum, ...], where: str) -> None:
@@ -141,8 +147,10 @@ def _latency(value: Any, where: str) -> None:
     if value is None:  # rules and stubs have none worth reporting
         return
     row = _object(value, where)
-    _keys(row, where, required=("p50_s", "p95_s", "p99_s", "n"))
-    _count(row["n"], f"{where}.n")
+    # unasked: documents that were answered without a call; n counts calls
+    _keys(row, where, required=("p50_s", "p95_s", "p99_s", "n"), optional={"unasked": _count})
+    for key in ("n", "unasked"):
+        _count(row.get(key, 0), f"{where}.{key}")
     p50, p95, p99 = (_amount(row[key], f"{where}.{key}") for key in ("p50_s", "p95_s", "p99_s"))
     if not p50 <= p95 <= p99:
         raise ReportError(f"{where}: {p50}, {p95}, {p99} s; p50 <= p95 <= p99")

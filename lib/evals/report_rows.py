@@ -7,17 +7,23 @@ knows a document type, a system or the gate.
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from lib import printed
+from lib.evals import likeness
 
 SPLITS = ("dev", "holdout")
 MANIFEST_FIELDS = (
     "datasetVersion", "codeVersion", "promptVersion", "modelIdentifier", "toolSchemaVersion", "policyVersion",
     "graderVersion",
 )  # fmt: skip
+RULES = ("baseline", "workflow")  # systems without a model
+STUB = re.compile(r"stub|(?<![a-z])s[\W_]*t[\W_]*u[\W_]*b")
+ROUNDED = 0.5e-4 + 1e-9  # a share may be written with four decimals, as the reference prints them
 MOST_USD = 1e9  # a larger cost is a mistake, and sums of such numbers are none
 Keys = tuple[tuple[str, str | bool], ...]
 # The order in which a stratum's keys are named: the reference's, a study's; others follow by name.
@@ -97,6 +103,30 @@ def name(keys: Keys) -> str:
     """
     ordered = sorted(keys, key=lambda item: (ORDER.get(item[0], len(ORDER)), item[0]))
     return "|".join(shown(str(value).lower() if isinstance(value, bool) else value) for _, value in ordered) or "all"
+
+
+def seen(text: str) -> str:
+    """What a reader sees of an id or a reason: one form of each character, nothing invisible, no white space around.
+
+    >>> seen(" hd-\\u200b１"), seen("Jose\\u0301") == seen("Jos\\u00e9")
+    ('hd-1', True)
+    """
+    plain = unicodedata.normalize("NFKC", text)
+    return "".join(c for c in plain if unicodedata.category(c) not in ("Cf", "Cc")).strip()
+
+
+def names_stub(report: Report) -> bool:
+    """Whether system or modelIdentifier names a stub, whatever its letters look like: ＳＴＵＢ, S T U B, stub-ish."""
+    model = report.manifest.get("modelIdentifier")
+    named = (report.system, model if isinstance(model, str) else "")
+    return any(STUB.search(likeness.letters(text)) for text in named)
+
+
+def by_rules(report: Report) -> bool:
+    """Whether no model was asked, as the system's name or modelIdentifier says; rules cost nothing."""
+    model = report.manifest.get("modelIdentifier")
+    said = likeness.letters(model).strip() if isinstance(model, str) else ""
+    return likeness.letters(report.system).strip() in RULES or re.match(r"(none|no model)\b", said) is not None
 
 
 def shown(text: str) -> str:

@@ -218,7 +218,9 @@ def _latency(calls: Sequence[Call]) -> dict[str, float | int] | None:
     if not seconds:
         return None
     p50, p95, p99 = np.percentile(seconds, [50, 95, 99], method="inverted_cdf")
-    return {"p50_s": float(p50), "p95_s": float(p95), "p99_s": float(p99), "n": len(seconds)}
+    found: dict[str, float | int] = {"p50_s": float(p50), "p95_s": float(p95), "p99_s": float(p99), "n": len(seconds)}
+    unasked = {call.question for call in calls} - {call.question for call in calls if call.class_ != "gate"}
+    return found | ({"unasked": len(unasked)} if unasked else {})
 
 
 def _short(hexadecimal: str) -> str:

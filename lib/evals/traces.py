@@ -30,7 +30,7 @@ from opentelemetry.semconv._incubating.attributes import gen_ai_attributes as ge
 from opentelemetry.semconv.attributes.error_attributes import ERROR_TYPE
 from opentelemetry.trace import SpanKind, Status, StatusCode
 
-from lib.evals import redact
+from lib.evals import outputs, redact
 from lib.evals.rows import EvalDocument, Extraction, Grade
 from lib.schema import Call
 
@@ -115,7 +115,7 @@ class Tracer:
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
         self._provider.shutdown()
         if kind is None:
-            redact.write(self.path, "".join(line + "\n" for line in self._lines))
+            outputs.write(self.path, "".join(line + "\n" for line in self._lines))
 
 
 def write(

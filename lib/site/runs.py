@@ -12,7 +12,8 @@ from lib import seal
 from lib.site.chapters import Chapter
 from lib.site.values import SiteError, Value, counted, field, literal, read_text
 
-COPIED = ("calls.jsonl", "run.json", seal.SEALED, "traces.jsonl")  # of a run's folder, what the site holds
+# Of a run's folder, what the site holds.
+COPIED = ("calls.jsonl", "run.json", seal.SEALED, "traces.jsonl", "traces-dev.jsonl")
 CLASSES = ("letter", "unparseable", "score", "text", "gate")
 
 
