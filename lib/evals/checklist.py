@@ -19,8 +19,10 @@ from lib.evals.report_faults import FAULTS, version_faults
 from lib.evals.report_rows import Report, few, names_stub, seen, shown
 
 LONGEST = 200  # characters of a text in a report or an attribute; a longer one may be a document's
-# A reason is a code, as field_mismatch_effectiveDate or timeout: free words may be a document's, a capital a name's.
-CODE = re.compile(r"(?=.{1,80}$)[a-z][a-zA-Z0-9]*([_.:-][a-z0-9][a-zA-Z0-9]*)*")
+# A reason is a code (field_mismatch_effectiveDate, UNKNOWN_SCHEMA) or a few words that start small (total differs, no
+# such field): more may be a document's, and a capital is a name's.
+CODE = re.compile(r"(?=.{1,80}$)([a-z][a-zA-Z0-9]*([_.:-][a-z0-9][a-zA-Z0-9]*)*|[A-Z][A-Z0-9]*([_.:-][A-Z0-9]+)+)")
+FEW_WORDS = re.compile(r"(?=.{1,80}$)[a-z][a-zA-Z]*([,:]? [a-z][a-zA-Z]*){1,3}")
 REASON = "minilake.grade.reason"  # of a span
 
 
@@ -81,7 +83,7 @@ def _no_texts(made: Report) -> Iterator[str]:
     free = [n for n, row in enumerate(made.documents) if _free(row.reason) or row.reason in quoting]
     if free:
         places = few([f"documents[{n}]" for n in free])
-        yield f"a reason is a code, such as field_mismatch_effectiveDate; these may be words of a document: {places}"
+        yield f"a reason is a code or a few words in small letters; these may be words of a document: {places}"
     if spaced := [n for n, row in enumerate(made.documents) if len(row.id.split()) > 1]:
         yield f"an id is one word; these may be words of a document: {few([f'documents[{n}].id' for n in spaced])}"
     if others := quoting - {row.reason for row in made.documents}:
@@ -90,7 +92,7 @@ def _no_texts(made: Report) -> Iterator[str]:
 
 def _free(reason: str) -> bool:
     said = reason.strip()
-    return bool(seen(said)) and said.casefold() != "ok" and not CODE.fullmatch(said)
+    return bool(seen(said)) and said.casefold() != "ok" and not (CODE.fullmatch(said) or FEW_WORDS.fullmatch(said))
 
 
 def _texts_of_spans(spans: Sequence[Any]) -> Iterator[str]:
