@@ -194,8 +194,8 @@ def test_words_of_a_document_as_a_reason_fail_the_fifth_point_and_are_not_shown(
 
 @pytest.mark.parametrize("reason", [
     "field_mismatch_effectiveDate", "field_mismatch_dateOfBirth", "schema_missing_dueDate", "policy_foreign_tenant",
-    "unavailable_rate_limit", "vote_superseded", "timeout", "http-503", "schema.unknown", "judge:rejected", "e", "UNKNOWN_SCHEMA",
-    "total differs", "no such schema", "expected null: got effectiveDate",
+    "unavailable_rate_limit", "vote_superseded", "timeout", "http-503", "schema.unknown", "judge:rejected", "e",
+    "UNKNOWN_SCHEMA", "total differs", "no such schema", "expected null: got effectiveDate",
 ])  # fmt: skip
 def test_a_code_or_a_few_words_in_small_letters_are_a_reason(reason):
     data = sound()
