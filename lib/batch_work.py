@@ -25,9 +25,10 @@ from lib.prices import Tokens
 from lib.schema import Call, CallError, Prompt, prompt_sha256
 
 POLL_S = 60.0
+LONGEST_LOOK_S = 3600.0  # between two looks, whatever a provider asks for: looking costs nothing
 SKEW = datetime.timedelta(days=1)  # that this machine's clock may be ahead of the provider's: too far sends twice
 # Refused for certain, so nothing was accepted; after any other fault nobody knows.
-REFUSED = {*models.HOPELESS, "rate_limit", "bad_request", "context_window"}
+REFUSED = {*models.HOPELESS, "unreachable", "rate_limit", "bad_request", "context_window"}
 Say = Callable[[str], None]
 
 
@@ -164,7 +165,7 @@ class Work(NamedTuple):
                 if not fault.retryable:
                     raise BatchError(f"{sent.batch}: {fault}; {self._gone(sent)}") from None
                 self.say(f"{sent.batch}: {fault}; asking again")
-                self.sleep(fault.retry_after_s or wait)
+                self.sleep(min(fault.retry_after_s or wait, LONGEST_LOOK_S))
                 wait = min(2 * wait, 10 * POLL_S)
                 continue
             self.say(f"{status.id}: " + ", ".join(f"{number} {what}" for what, number in status.counts.items()))

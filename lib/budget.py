@@ -33,6 +33,10 @@ class BudgetReached(RuntimeError):
     """The next call could exceed `max_cost_usd`; everything before it is recorded."""
 
 
+class BudgetPassed(RuntimeError):
+    """A bill was so much larger than its worst case that it led over `max_cost_usd`; it is recorded."""
+
+
 class Totals(NamedTuple):
     """What rows have cost: those whose bill is known, and at most those in doubt."""
 
@@ -150,6 +154,17 @@ class Budget:
                 )
             self._reserved += worst
         return worst
+
+    def passed(self) -> BudgetPassed | None:
+        """What there is to say when bills, and what is in doubt, have led over the limit."""
+        spent, doubt = self.totals.spent_usd, self.totals.in_doubt_usd
+        if self.limit_usd is None or spent + doubt <= self.limit_usd:
+            return None
+        return BudgetPassed(
+            f"max_cost_usd = {self.limit_usd} was passed: spent {spent:.6f}, in doubt {doubt:.6f} USD. A call "
+            f"was billed {self._beyond:.1f} times the worst case of its prompt and max_tokens, so nothing more is "
+            "asked; see what the provider bills (thoughts, a larger prompt) before max_cost_usd is raised"
+        )
 
     def settle(self, reserved: float, row: Call, model: config.Model) -> None:
         """A call has ended: what was set aside for it becomes what its row cost."""

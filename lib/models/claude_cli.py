@@ -125,7 +125,8 @@ class ClaudeCli(Closing):
         except subprocess.TimeoutExpired:
             raise ModelError("timeout", f"{self.name}: no answer within {self._timeout_s:.0f} s") from None
         except OSError as fault:
-            raise ModelError("connection", f"{self.name}: {self._program}: {fault.strerror}", retryable=False) from None
+            said = f"{self.name}: {self._program} cannot be started: {fault.strerror}"
+            raise ModelError("unreachable", said, retryable=False) from None
 
     def _version(self) -> str:
         with tempfile.TemporaryDirectory(prefix="minilake-claude-") as empty:

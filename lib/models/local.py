@@ -18,6 +18,7 @@ from typing import Any
 from lib import config
 from lib.models import (
     Closing,
+    ErrorKind,
     ModelError,
     NotAvailable,
     Reply,
@@ -111,9 +112,10 @@ class LocalModel(Closing):
         except TimeoutError:
             raise ModelError("timeout", f"{self.name} gave no answer within {CALL_S:.0f} s") from None
         except (OSError, http.client.HTTPException) as fault:
-            gone = "" if self._server.alive() else "; its server has ended"
-            message = f"{self.name}: {type(fault).__name__}: {fault}{gone}"
-            raise ModelError("connection", message, retryable=self._server.alive()) from None
+            alive = self._server.alive()
+            message = f"{self.name}: {type(fault).__name__}: {fault}" + ("" if alive else "; its server has ended")
+            kind: ErrorKind = "unreachable" if isinstance(fault, ConnectionRefusedError) else "connection"
+            raise ModelError(kind, message, retryable=alive) from None
         except ValueError as fault:
             raise ModelError("bad_reply", f"{self.name}: {fault}") from None
         if error := data.get("error"):
