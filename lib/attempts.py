@@ -19,6 +19,7 @@ from lib import arms, config, letters, models, questions
 from lib.arms import Material
 from lib.budget import Budget, bills, doubtful, in_doubt
 from lib.ledger import Ledger, refusal
+from lib.models.endings import FINAL
 from lib.pace import Pace
 from lib.plan import Cell, sampling_seed
 from lib.prices import Tokens
@@ -132,7 +133,9 @@ class Asking:
             wait = (fault.retry_after_s or 0.0) if fault.retryable else None
             return _failed(begun, fault, latency_s=time.monotonic() - start), wait
         row = _answered(begun, reply, refusal(reply, asked.model.name))
-        return row if row.error else read(row, asked.cell, self.material), 0.0
+        if row.error:
+            return row, None if row.error.kind in FINAL else 0.0
+        return read(row, asked.cell, self.material), 0.0
 
 
 def read(row: Call, cell: Cell, material: Material) -> Call:

@@ -20,7 +20,7 @@ from lib import disturbed, inflight, jsonl, lines
 from lib.consistency import MOST_TOKENS
 from lib.done import Done
 from lib.lines import LedgerError, LedgerWarning, Report, read, read_all
-from lib.models import Reply, same_model
+from lib.models import Reply, endings, same_model
 from lib.schema import Call, CallError
 from lib.seal import SEALED
 
@@ -30,12 +30,15 @@ __all__ = ["Ledger", "LedgerError", "LedgerWarning", "read", "read_all", "refusa
 def refusal(reply: Reply, asked: str) -> CallError | None:
     """Why a reply must not be recorded as an answer, or None when it may.
 
-    Refused: no tokens counted in or out (an expired login looks like this), a count that is none, an
-    empty text, and a reply from another model than `asked`. Pure; an A6 abstention has no reply.
+    Refused: no tokens counted in or out (an expired login looks like this), a count that is none, a reply
+    that was broken off or refused by the provider (`lib/models/endings.py`), an empty text, and a reply from
+    another model than `asked`. Pure; an A6 abstention has no reply.
     """
     spent = reply.input_tokens, reply.cache_read_tokens, reply.cache_write_tokens, reply.cache_write_1h_tokens
     if not all(0 <= count <= MOST_TOKENS for count in (*spent, reply.output_tokens)):
         return CallError("bad_usage", f"no count of tokens: {spent} in, {reply.output_tokens} out"[:200])
+    if broken := endings.fault(reply.ending):
+        return broken
     if sum(spent) == 0 or reply.output_tokens == 0:
         return CallError("zero_tokens", f"{sum(spent)} tokens in, {reply.output_tokens} out")
     if not reply.text:

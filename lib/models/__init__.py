@@ -57,7 +57,8 @@ class Reply(NamedTuple):
 
     `logprobs` maps the text of each likely first token to its log probability (natural log), or
     is None where they were not asked for or the provider gives none. `latency_s` is wall time.
-    `replay_of` is the call whose recorded reply this is.
+    `replay_of` is the call whose recorded reply this is. `ending` says why the model stopped
+    (`lib/models/endings.py`); "" where nobody says.
     """
 
     text: str
@@ -71,6 +72,7 @@ class Reply(NamedTuple):
     reported_cost_usd: float | None = None
     logprobs: dict[str, float] | None = None
     replay_of: str | None = None
+    ending: str = ""
 
 
 class ModelError(RuntimeError):

@@ -29,6 +29,7 @@ from lib.models import (
     ModelError,
     NotAvailable,
     Reply,
+    endings,
     messages,
     redaction,
     same_model,
@@ -154,6 +155,7 @@ class ClaudeCli(Closing):
                 **tokens._asdict(),
                 latency_s=latency_s,
                 reported_cost_usd=usage.cost_usd(cost),
+                ending=endings.ending(data.get("stop_reason")),
             )
         except ModelError:
             raise

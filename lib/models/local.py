@@ -23,6 +23,7 @@ from lib.models import (
     NotAvailable,
     Reply,
     chat,
+    endings,
     first_token,
     gguf,
     llama_server,
@@ -155,4 +156,5 @@ class LocalModel(Closing):
             output_tokens=output_tokens,
             latency_s=latency_s,
             logprobs=first_token(first) if first else None,
+            ending=endings.ending(choice.get("finish_reason")),
         )
