@@ -28,7 +28,7 @@ POLL_S = 60.0
 LONGEST_LOOK_S = 3600.0  # between two looks, whatever a provider asks for: looking costs nothing
 SKEW = datetime.timedelta(days=1)  # that this machine's clock may be ahead of the provider's: too far sends twice
 # Refused for certain, so nothing was accepted; after any other fault nobody knows.
-REFUSED = {*models.HOPELESS, "unreachable", "rate_limit", "bad_request", "context_window"}
+REFUSED = {*models.HOPELESS, "rate_limit", "bad_request", "context_window"}
 Say = Callable[[str], None]
 
 
