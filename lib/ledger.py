@@ -87,10 +87,14 @@ class Ledger:
 
     @property
     def calls(self) -> Iterator[Call]:
-        """All rows in order, read from the file one at a time; no second accepted reply for a call."""
+        """All rows in order, read from the file one at a time; no copies of an accepted one.
+
+        A second accepted reply that was asked for is a row of its own: it was paid for.
+        """
         with self.path.open("rb") as file:
             for _, start, _, call, _ in lines.walk(file, self.path):
-                if call and not (call.done and self.done.start(call.call) != start):
+                again = call and call.done and self.done.start(call.call) != start
+                if call and not (again and lines.copied(self.done[call.call], call)):
                     yield call
 
     def attempts(self, call: str) -> int:
@@ -211,9 +215,7 @@ class Ledger:
                 else:
                     self._count(line.call, line.start)
             if repeated and repeated.call:
-                file.seek(0)
-                accepted = self.done.start(repeated.call.call)
-                first = next(each.number for each in lines.walk(file, self.path) if each.start == accepted)
+                first = lines.number(self.path, self.done.start(repeated.call.call) or 0)
                 notes.append(lines.repeats(repeated.number, first, repeated.call.call, again, self.path))
             file.seek(self._size)
             torn = file.read()
