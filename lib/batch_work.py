@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import datetime
 import json
@@ -16,7 +17,7 @@ from typing import Any, NamedTuple
 from lib import budget, models, prices, questions
 from lib.arms import Material
 from lib.attempts import read
-from lib.batch_journal import FOUND, Asked, Entry, Event, Journal, Open, asked_for
+from lib.batch_journal import FOUND, NAME, Asked, Entry, Event, Journal, JournalError, Open, asked_for
 from lib.budget import BudgetReached
 from lib.ledger import Ledger, refusal
 from lib.models.message_batches import PROVIDER, Batches, Result, Status, split
@@ -26,6 +27,7 @@ from lib.schema import Call, CallError, Prompt, prompt_sha256
 
 POLL_S = 60.0
 LONGEST_LOOK_S = 3600.0  # between two looks, whatever a provider asks for: looking costs nothing
+KEPT = datetime.timedelta(days=29)  # results stay so long at the provider
 SKEW = datetime.timedelta(days=1)  # that this machine's clock may be ahead of the provider's: too far sends twice
 # Refused for certain, so nothing was accepted; after any other fault nobody knows.
 REFUSED = {*models.HOPELESS, "rate_limit", "bad_request", "context_window"}
@@ -87,16 +89,15 @@ class Work(NamedTuple):
         return found
 
     def _submit(self, missing: Sequence[tuple[Cell, str]]) -> None:
+        if missing and self.journal.empty:
+            missing = self._sent_before(missing)
         if not missing:
             return
         self._afford([cell for cell, _ in missing])
         by_call = {call: cell for cell, call in missing}
         prompts = ((call, prompt) for cell, call in missing if (prompt := prompt_of(cell, self.material)))
         for portion in split(prompts):
-            calls = tuple(
-                Asked(call, by_call[call].arm, by_call[call].question.id, by_call[call].sample, prompt_sha256(prompt))
-                for call, prompt in portion.items()
-            )
+            calls = tuple(self._asked(by_call[call], call) for call in portion)
             sent = Open(uuid.uuid4().hex, self.batches.model.name, _now(), None, calls)
             self.journal.write(Entry("intended", sent.key, sent.intended_at, sent.model, calls=calls))
             try:
@@ -113,6 +114,44 @@ class Work(NamedTuple):
                 raise
             self._note("submitted", sent, batch=status.id)
             self.say(f"{status.id}: {len(calls)} calls submitted")
+
+    def _sent_before(self, missing: Sequence[tuple[Cell, str]]) -> Sequence[tuple[Cell, str]]:
+        """What is left to send before a first batch, once the account was looked through for these very calls.
+
+        The folder of a run that was deleted, or put back from before, does not know what it had sent and paid for. A
+        batch that has ended says by its results whose it is; one under way says nothing but its size.
+        """
+        by_call = {call: cell for cell, call in missing}
+        known, found = self.journal.batches | self._elsewhere(), set()
+        for status in self.batches.recent(datetime.datetime.now(datetime.UTC) - KEPT):
+            if status.id in known or status.total != len(missing):
+                continue
+            if not status.ended:
+                self.say(f"{status.id}: a batch of as many calls is under way, and no journal here names it; if this "
+                         "run sent it (its folder was deleted), stop now and run again when it has ended")  # fmt: skip
+                continue
+            ours = {result.custom_id for result in self.batches.results(status.id, latency_s=0.0)} & by_call.keys()
+            if ours - found:
+                calls = tuple(self._asked(by_call[call], call) for call in sorted(ours - found))
+                sent = Open(uuid.uuid4().hex, self.batches.model.name, status.created_at.isoformat(), None, calls)
+                self.journal.write(Entry("intended", sent.key, sent.intended_at, sent.model, calls=calls))
+                self._note("submitted", sent, batch=status.id, note=FOUND)
+                self.say(f"{status.id}: has answered {len(calls)} of these calls before; they are not sent again")
+                found |= ours
+        return [(cell, call) for cell, call in missing if call not in found]
+
+    def _asked(self, cell: Cell, call: str) -> Asked:
+        prompt = prompt_of(cell, self.material)
+        assert prompt is not None  # what needs no call is not missing
+        return Asked(call, cell.arm, cell.question.id, cell.sample, prompt_sha256(prompt))
+
+    def _elsewhere(self) -> set[str]:
+        """The batches that the journals of this study's other runs name."""
+        found = set()
+        for path in self.material.study.path("runs").glob(f"*/{NAME}"):
+            with contextlib.suppress(JournalError):
+                found |= Journal(path).batches
+        return found
 
     def _afford(self, cells: Sequence[Cell]) -> None:
         """The limit holds for these calls, those on their way, what is spent and what is in doubt together."""
