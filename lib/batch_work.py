@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import datetime
 import json
@@ -14,10 +13,10 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from lib import budget, models, prices, questions
+from lib import batch_search, budget, models, prices, questions
 from lib.arms import Material
 from lib.attempts import read
-from lib.batch_journal import FOUND, NAME, Asked, Entry, Event, Journal, JournalError, Open, asked_for
+from lib.batch_journal import FOUND, Asked, Entry, Event, Journal, Open, asked_for
 from lib.budget import BudgetReached
 from lib.ledger import Ledger, refusal
 from lib.models.message_batches import PROVIDER, Batches, Result, Status, split
@@ -27,8 +26,6 @@ from lib.schema import Call, CallError, Prompt, prompt_sha256
 
 POLL_S = 60.0
 LONGEST_LOOK_S = 3600.0  # between two looks, whatever a provider asks for: looking costs nothing
-KEPT = datetime.timedelta(days=29)  # results stay so long at the provider
-SKEW = datetime.timedelta(days=1)  # that this machine's clock may be ahead of the provider's: too far sends twice
 # Refused for certain, so nothing was accepted; after any other fault nobody knows.
 REFUSED = {*models.HOPELESS, "rate_limit", "bad_request", "context_window"}
 Say = Callable[[str], None]
@@ -116,42 +113,24 @@ class Work(NamedTuple):
             self.say(f"{status.id}: {len(calls)} calls submitted")
 
     def _sent_before(self, missing: Sequence[tuple[Cell, str]]) -> Sequence[tuple[Cell, str]]:
-        """What is left to send before a first batch, once the account was looked through for these very calls.
-
-        The folder of a run that was deleted, or put back from before, does not know what it had sent and paid for. A
-        batch that has ended says by its results whose it is; one under way says nothing but its size.
-        """
+        """What is left to send before a first batch, once the account was looked through for these very calls."""
         by_call = {call: cell for cell, call in missing}
-        known, found = self.journal.batches | self._elsewhere(), set()
-        for status in self.batches.recent(datetime.datetime.now(datetime.UTC) - KEPT):
-            if status.id in known or status.total != len(missing):
-                continue
-            if not status.ended:
-                self.say(f"{status.id}: a batch of as many calls is under way, and no journal here names it; if this "
-                         "run sent it (its folder was deleted), stop now and run again when it has ended")  # fmt: skip
-                continue
-            ours = {result.custom_id for result in self.batches.results(status.id, latency_s=0.0)} & by_call.keys()
-            if ours - found:
-                calls = tuple(self._asked(by_call[call], call) for call in sorted(ours - found))
+        known = self.journal.batches | batch_search.named(self.material.study.path("runs"))
+        found: set[str] = set()
+        for status, ours in batch_search.answered(self.batches, by_call.keys(), known=known, say=self.say):
+            calls = tuple(self._asked(by_call[call], call) for call in sorted(ours - found))
+            if calls:
                 sent = Open(uuid.uuid4().hex, self.batches.model.name, status.created_at.isoformat(), None, calls)
                 self.journal.write(Entry("intended", sent.key, sent.intended_at, sent.model, calls=calls))
                 self._note("submitted", sent, batch=status.id, note=FOUND)
                 self.say(f"{status.id}: has answered {len(calls)} of these calls before; they are not sent again")
-                found |= ours
+            found |= ours
         return [(cell, call) for cell, call in missing if call not in found]
 
     def _asked(self, cell: Cell, call: str) -> Asked:
         prompt = prompt_of(cell, self.material)
         assert prompt is not None  # what needs no call is not missing
         return Asked(call, cell.arm, cell.question.id, cell.sample, prompt_sha256(prompt))
-
-    def _elsewhere(self) -> set[str]:
-        """The batches that the journals of this study's other runs name."""
-        found = set()
-        for path in self.material.study.path("runs").glob(f"*/{NAME}"):
-            with contextlib.suppress(JournalError):
-                found |= Journal(path).batches
-        return found
 
     def _afford(self, cells: Sequence[Cell]) -> None:
         """The limit holds for these calls, those on their way, what is spent and what is in doubt together."""
@@ -176,21 +155,14 @@ class Work(NamedTuple):
 
     def _find(self, sent: Open) -> None:
         """Settle an intention without an id: the provider has a batch of that size that no line names, or none."""
-        since = datetime.datetime.fromisoformat(sent.intended_at) - SKEW
-        ours = {asked.call for asked in sent.calls}
-        fitting = []
-        for status in self.batches.recent(since):
-            if status.id in self.journal.batches or status.total != len(sent.calls):
-                continue
-            if not status.ended or any(r.custom_id in ours for r in self.batches.results(status.id, latency_s=0.0)):
-                fitting.append(status)
+        fitting = batch_search.fitting(self.batches, sent, known=self.journal.batches)
         if len(fitting) > 1:
             names = ", ".join(status.id for status in fitting)
-            raise BatchError(f"{names}: each may be the batch of {len(ours)} calls of {sent.intended_at}; run again "
-                             "when they have ended, then their results tell")  # fmt: skip
+            raise BatchError(f"{names}: each may be the batch of {len(sent.calls)} calls of {sent.intended_at}; run "
+                             "again when they have ended, then their results tell")  # fmt: skip
         if fitting:
             self._note("submitted", sent, batch=fitting[0].id, note=FOUND)
-            self.say(f"{fitting[0].id}: {len(ours)} calls had been submitted before the interruption")
+            self.say(f"{fitting[0].id}: {len(sent.calls)} calls had been submitted before the interruption")
         else:
             self._note("void", sent, note="not at the provider")
 
