@@ -27,6 +27,7 @@ from lib.schema import Call, CallError, Prompt, prompt_sha256
 
 ATTEMPTS = 4  # of one call in one session, when its errors are retryable
 FIRST_WAIT_S = 2.0  # doubled at each further attempt, with jitter
+SILENT = 10  # calls one after the other whose attempts all failed: whoever should answer does not
 LONGEST_WAIT_S = 600.0  # a provider that asks for more is asked again in the next run
 CHARACTERS_PER_TOKEN = 3.5  # a fair guess, for the pace alone
 
@@ -56,6 +57,7 @@ class Asking:
         self.stop = threading.Event()
         self._sleep: Callable[[float], object] = sleep or self.stop.wait
         self._first_wait_s = first_wait_s
+        self._silent, self._counting = 0, threading.Lock()
         self._paces = {
             role.model: Pace(requests_per_minute=role.requests_per_minute, tokens_per_minute=role.tokens_per_minute)
             for role in material.study.models.values()
@@ -69,7 +71,8 @@ class Asking:
             Stopped: the run was stopped before an attempt.
             Refused: every other call would end alike: the provider refuses it, nobody is there, or another model
                 answers all attempts and is paid for them; this one's row is written.
-            Paused: the provider wants to be left alone for longer than a run waits; the row is written.
+            Paused: the provider wants to be left alone for longer than a run waits, or has answered none of the
+                last calls; the row is written.
             OSError: the ledger could not be written; nothing was asked.
         """
         before, others = self.ledger.attempts(asked.call), 0
@@ -97,6 +100,11 @@ class Asking:
                 return models.Refused(role, asked.role, row.error)
             if wait_s is not None and wait_s > LONGEST_WAIT_S:
                 return models.Paused(role, asked.role, row.error, wait_s)
+        if last or row.error is None:
+            with self._counting:
+                self._silent = self._silent + 1 if row.error and row.error.kind in models.RETRYABLE else 0
+                if row.error and self._silent >= SILENT:
+                    return models.Paused(role, asked.role, row.error, None, silent=self._silent)
         return self.budget.passed() if self.budget and bills(asked.role.provider) else None
 
     def _attempt(self, asked: Asked, attempt: int, slot: int) -> tuple[Call, float | None]:
@@ -134,7 +142,7 @@ class Asking:
             return _failed(begun, fault, latency_s=time.monotonic() - start), wait
         row = _answered(begun, reply, refusal(reply, asked.model.name))
         if row.error:
-            return row, None if row.error.kind in FINAL else 0.0
+            return row, None if row.error.kind in FINAL or in_doubt(row) else 0.0
         return read(row, asked.cell, self.material), 0.0
 
 

@@ -80,4 +80,5 @@ class Done(Mapping[str, Call]):
             with self._using:
                 return self._table.execute(statement, values).fetchall()
         except sqlite3.OperationalError as fault:  # as a rule the disk is full
-            raise OSError(f"{self._path}: {fault}: the list of what is done needs room for temporary files") from None
+            why = "the list of what is done needs room for temporary files (TMPDIR chooses where)"
+            raise OSError(f"{self._path}: {fault}: {why}") from None

@@ -76,8 +76,8 @@ class Ledger:
         self._writing, self._beginning = threading.Lock(), threading.Lock()
         self._slots: inflight.InFlight | None = None
         self._begun: set[tuple[str, int, str]] = set()
-        self._file: int | None = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         self.done = Done(self.path)
+        self._file: int | None = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         try:
             self._take()
             self._load(report or lines.warn)

@@ -17,6 +17,7 @@ from lib import consistency, intake, jsonl
 from lib.schema import Call
 
 Report = Callable[[str], None]
+BEGINS = b'{"call":'  # a row; within a text its quotation marks would be escaped
 
 
 class LedgerError(ValueError):
@@ -227,12 +228,12 @@ def is_torn(line: bytes) -> bool:
     end between them, a file whose line ends are carriage returns, a byte of a whole line that has flipped, what
     another program has written.
 
-    >>> is_torn(b'{"call":"12'), is_torn(b'{"call":1}{"call":2}'), is_torn(b">>>>>>> theirs")
+    >>> is_torn(b'{"call":"12'), is_torn(b'{"call":1}{"call":2}'), is_torn(b'{"call":"1{"call":"2"}')
     (True, False, False)
     """
     if not line.strip(b"\0 \t\r"):
         return True
-    if not line.startswith(b"{"):
+    if not line.startswith(b"{") or BEGINS in line[1:]:  # a row was written behind half of another
         return False
     try:
         _ONE.raw_decode(line.decode(errors="replace"))

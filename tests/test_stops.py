@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import itertools
 import socket
 
 import fire
@@ -85,6 +86,43 @@ def test_a_pause_longer_than_a_run_waits_stops_it_with_one_row_and_the_time(tmp_
             fire.run(here)
         assert len(server.asked) == 1
     assert [row.error.kind for row in read(fire.ledger_of(here)) if row.error] == ["rate_limit"]
+
+
+@pytest.mark.parametrize("concurrency", [1, 4])
+@pytest.mark.parametrize("how", [
+    completion()._replace(cut=True), Answer({"error": {"message": "quota"}}, 429), Answer({"error": "down"}, 500),
+], ids=["cut", "429", "500"])  # fmt: skip
+def test_a_server_that_answers_nothing_is_not_asked_for_every_cell(tmp_path, how, concurrency):
+    """A port that a container holds without a server in it resets each connection; a day's quota is a 429 for ever."""
+    with serve(lambda asked: how) as server:
+        here = fire.material(tmp_path, f"{server.url}/v1", samples=25, concurrency=concurrency)
+        with pytest.raises(Paused, match=r"has answered none of the last 10 calls of the role small .*when it does"):
+            fire.run(here)
+        assert len(server.asked) <= (attempts.SILENT + concurrency - 1) * attempts.ATTEMPTS
+    rows = read(fire.ledger_of(here))
+    assert len(rows) == len(server.asked) < len(fire.cells(here)) and not inflight.beside(fire.ledger_of(here)).exists()
+
+
+def test_calls_that_fail_between_answers_stop_nothing(tmp_path):
+    """Nine calls of ten fail in all their attempts."""
+    asked = itertools.count()
+
+    def answer(request):
+        return completion() if next(asked) % 37 == 36 else Answer({"error": "down"}, 500)
+
+    with serve(answer) as server:
+        here = fire.material(tmp_path, f"{server.url}/v1", samples=10)
+        rows = fire.run(here)
+    assert len(rows) == len(fire.cells(here)) == 40 and sum(row.done for row in rows) == 4
+
+
+@pytest.mark.parametrize("usage", [{"prompt_tokens": 10**30}, {"prompt_tokens": -1}, {"completion_tokens": None}])
+def test_a_reply_that_lies_about_its_tokens_is_not_bought_again_at_once(tmp_path, usage):
+    with serve(lambda asked: completion(**usage)) as server:
+        here = fire.material(tmp_path, f"{server.url}/v1", samples=1)
+        rows = fire.run(here)
+        assert len(server.asked) == len(rows) == len(fire.cells(here))
+    assert {row.error.kind for row in rows if row.error} == {"bad_usage"} and all(map(budget.in_doubt, rows))
 
 
 def test_a_short_pause_is_waited_for(tmp_path):

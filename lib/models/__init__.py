@@ -112,18 +112,27 @@ class Refused(RuntimeError):
 
 
 class Paused(RuntimeError):
-    """A provider wants to be left alone for longer than a run waits; the message says until when."""
+    """A provider wants to be left alone for longer than a run waits, or does not answer; the message says when."""
 
-    def __init__(self, role: str, model: config.Model, error: CallError, wait_s: float) -> None:
-        try:
-            until = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=wait_s)
-            when = f"after {until:%Y-%m-%d %H:%M} UTC (in {wait_s:.0f} s)"
-        except (OverflowError, ValueError):
-            when = "on another day; it named a time beyond all calendars"
+    def __init__(
+        self, role: str, model: config.Model, error: CallError, wait_s: float | None, *, silent: int = 0
+    ) -> None:
+        does = f"has answered none of the last {silent} calls" if silent else "takes no further call"
         super().__init__(
-            f"{model.provider} takes no further call of the role {role} for now ({error.kind}: {error.message}): "
-            f"run again {when}; {GOES_ON}"
+            f"{model.provider} {does} of the role {role} ({error.kind}: {error.message}): "
+            f"run again {_moment(wait_s)}; {GOES_ON}"
         )
+
+
+def _moment(wait_s: float | None) -> str:
+    """In so many seconds, in words."""
+    if wait_s is None:
+        return "when it does"
+    try:
+        until = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=wait_s)
+        return f"after {until:%Y-%m-%d %H:%M} UTC (in {wait_s:.0f} s)"
+    except (OverflowError, ValueError):
+        return "on another day; it named a time beyond all calendars"
 
 
 def remedy(kind: str, role: str, model: config.Model) -> str:
