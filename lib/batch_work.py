@@ -63,7 +63,12 @@ class Work(NamedTuple):
                     rows, strays = rows + found, strays + stray
             if self._mine():
                 self.sleep(POLL_S)
+        if rows and (fault := budget.passed(self._so_far(), self.material.study.max_cost_usd)):
+            raise fault  # every result is recorded
         return rows, strays
+
+    def _so_far(self) -> budget.Totals:
+        return budget.totals(self.ledger.calls, self.material.study, listed=prices.load())
 
     def _mine(self) -> list[Open]:
         return [sent for sent in self.journal.open() if sent.model == self.batches.model.name]
@@ -138,7 +143,7 @@ class Work(NamedTuple):
         if study.max_cost_usd is None:
             return
         listed, today = prices.load(), datetime.datetime.now(datetime.UTC).date()
-        so_far = budget.totals(self.ledger.calls, study, listed=listed)
+        so_far = self._so_far()
         most = 0.0
         for cell in [*cells, *(self._cell(asked) for sent in self.journal.open() for asked in sent.calls)]:
             if prompt := self._prompt(cell):

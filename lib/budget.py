@@ -114,6 +114,17 @@ def _add(so_far: Totals, row: Call, usd: float) -> Totals:
     return so_far._replace(billed=billed, spent_usd=so_far.spent_usd + usd)
 
 
+def passed(so_far: Totals, limit_usd: float | None, *, how: str = "more than") -> BudgetPassed | None:
+    """What there is to say when bills, and what is in doubt, have led over a limit that holds before each call."""
+    if limit_usd is None or so_far.spent_usd + so_far.in_doubt_usd <= limit_usd:
+        return None
+    return BudgetPassed(
+        f"max_cost_usd = {limit_usd} was passed: spent {so_far.spent_usd:.6f}, in doubt {so_far.in_doubt_usd:.6f} USD. "
+        f"A call was billed {how} the worst case of its prompt and max_tokens, so nothing more is asked; see what the "
+        "provider bills (thoughts, a larger prompt) before max_cost_usd is raised"
+    )
+
+
 class Budget:
     """What a run may still spend; threads may use it. `earlier` are the rows of its earlier sessions.
 
@@ -157,14 +168,7 @@ class Budget:
 
     def passed(self) -> BudgetPassed | None:
         """What there is to say when bills, and what is in doubt, have led over the limit."""
-        spent, doubt = self.totals.spent_usd, self.totals.in_doubt_usd
-        if self.limit_usd is None or spent + doubt <= self.limit_usd:
-            return None
-        return BudgetPassed(
-            f"max_cost_usd = {self.limit_usd} was passed: spent {spent:.6f}, in doubt {doubt:.6f} USD. A call "
-            f"was billed {self._beyond:.1f} times the worst case of its prompt and max_tokens, so nothing more is "
-            "asked; see what the provider bills (thoughts, a larger prompt) before max_cost_usd is raised"
-        )
+        return passed(self.totals, self.limit_usd, how=f"{self._beyond:.1f} times")
 
     def settle(self, reserved: float, row: Call, model: config.Model) -> None:
         """A call has ended: what was set aside for it becomes what its row cost."""

@@ -409,7 +409,9 @@ def test_a_batch_that_was_accepted_is_not_sent_again_because_its_results_cannot_
     [
         ("", "batch_missing"), ("not json", "batch_missing"), ("[]", "batch_missing"), ("[" * 100_000, "batch_missing"),
         ('{"result": {"type": "expired"}}', "batch_missing"), ('{"custom_id": "ID", "result": null}', "bad_reply"),
-        ('{"custom_id": "ID"}', "bad_reply"), ('{"custom_id": "ID", "result": {"type": "succeeded"}}', "bad_reply"),
+        ('{"custom_id": "ID"}', "bad_reply"), ('{"custom_id": "ID", "result": 7}', "bad_reply"),
+        ('{"custom_id": "ID", "result": ["x"]}', "bad_reply"),
+        ('{"custom_id": "ID", "result": {"type": "succeeded"}}', "bad_reply"),
         ('{"custom_id": "ID", "result": {"type": "succeeded", "message": null}}', "bad_reply"),
     ],
 )  # fmt: skip
@@ -453,6 +455,14 @@ def test_nothing_is_sent_that_could_cost_more_than_the_limit(study):
         go(dataclasses.replace(study, max_cost_usd=0.000001), provider := Provider(), "A0")
     assert provider.batches == {}
     assert go(dataclasses.replace(study, max_cost_usd=1.0), provider, "A0").rows == {"letter": 8}
+
+
+def test_a_batch_whose_bill_leads_over_the_limit_is_recorded_and_said(study):
+    provider = Provider(lambda id_, params: succeeded(output_tokens=100_000_000))
+    with pytest.raises(budget.BudgetPassed, match=r"max_cost_usd = 1\.0 was passed: spent 200\.0"):
+        go(dataclasses.replace(study, max_cost_usd=1.0), provider, "A0")
+    assert [row.class_ for row in rows(study)] == ["letter"] * 8
+    assert Journal(study.path("runs/main-en/batches.jsonl")).open() == []
 
 
 def test_the_limit_counts_what_is_on_its_way(study):
