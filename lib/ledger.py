@@ -72,7 +72,7 @@ class Ledger:
             )
         if said := disturbed.left(self.path):
             raise LedgerError(said)
-        self._size = 0
+        self._size = self._upto = 0  # bytes that are on the disk, and that will be once a thread has written
         self._writing, self._beginning = threading.Lock(), threading.Lock()
         self._slots: inflight.InFlight | None = None
         self._begun: set[tuple[str, int, str]] = set()
@@ -115,6 +115,8 @@ class Ledger:
                 raise LedgerError(f"{self.path}: closed")
             if said := disturbed.moved(self._file, self.path):
                 raise LedgerError(f"{said}; {disturbed.rescue(self._file, self.path)}")
+            if said := disturbed.resized(self._file, self.path, self._size, lambda: self._upto):
+                raise LedgerError(f"{said}; nothing was asked: restore it and run again")
             if self._slots is None:
                 self._slots = inflight.InFlight(self.path)
                 _sync_folder(self.path.parent)
@@ -170,12 +172,13 @@ class Ledger:
     def _write(self, line: bytes) -> None:
         assert self._file is not None
         try:
-            left = line
+            self._upto, left = self._size + len(line), line
             while left:
                 left = left[os.write(self._file, left) :]
             os.fsync(self._file)
         except BaseException as fault:
             os.ftruncate(self._file, self._size)
+            self._upto = self._size
             if isinstance(fault, OSError):
                 raise OSError(fault.errno, f"{fault.strerror}; nothing was recorded", str(self.path)) from None
             raise
@@ -204,7 +207,7 @@ class Ledger:
         unended, again, repeated = False, 0, None
         with self.path.open("rb") as file:
             for line in lines.walk(file, self.path):
-                self._size = line.end
+                self._size = self._upto = line.end
                 if line.call is None:
                     notes += lines.blank(line, self.path)
                     continue
