@@ -110,6 +110,7 @@ def test_rows_of_a_deleted_ledger_are_kept_where_there_is_room(open_, monkeypatc
         open_.begin(made(2))
     (kept,) = tmp_path.glob("minilake-*/calls.jsonl.rescued-*")
     assert ledger.read(kept) == [made(1)]
+    monkeypatch.undo()
     assert ledger.read(rescued(open_.path)) == [made(1)], "what was kept before stays"
 
 
