@@ -37,6 +37,23 @@ def resized(file: int, path: Path, size: int, upto: Callable[[], int] | None = N
     return f"{path}: was {what} by another program ({found} bytes, not {size}) while this run was writing it"
 
 
+def late(path: Path) -> Path:
+    """The rows of replies that came when the ledger was not as this process had left it; the next run adds them."""
+    return path.with_name(path.name + ".late")
+
+
+def keep(path: Path, rows: bytes) -> str:
+    """Put rows that cannot be added to a ledger beside it, on the disk; in words, where they are."""
+    try:
+        with late(path).open("ab") as file:
+            file.write(rows)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as fault:
+        return f"what came meanwhile could not be kept: {fault.strerror}"
+    return f"what came meanwhile is in {late(path).name} and is added then"
+
+
 def rescue(file: int, path: Path) -> str:
     """Keep the rows of a ledger that has lost its name; where they are, in words."""
     if os.fstat(file).st_nlink:

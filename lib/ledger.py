@@ -143,7 +143,8 @@ class Ledger:
                 if call in self.done or accepted.count(call) > 1:
                     raise LedgerError(f"{self.path}: call {call} has an accepted reply already")
             if said := disturbed.resized(self._file, self.path, self._size):
-                raise LedgerError(f"{said}; nothing was added: restore it and run again")
+                kept = disturbed.keep(self.path, b"".join(line for _, line in written))
+                raise LedgerError(f"{said}; nothing was added: restore it and run again; {kept}")
             start = self._size
             self._write(b"".join(line for _, line in written))
             if said := disturbed.moved(self._file, self.path):
@@ -203,6 +204,7 @@ class Ledger:
     def _load(self, report: Report) -> None:
         assert self._file is not None
         left = {_attempt(row): row for row in inflight.left(self.path)}
+        late = {_attempt(row): row for row in _late(self.path)}
         notes: list[str] = []
         unended, again, repeated = False, 0, None
         with self.path.open("rb") as file:
@@ -213,6 +215,7 @@ class Ledger:
                     continue
                 unended = not line.ended
                 left.pop(_attempt(line.call), None)
+                late.pop(_attempt(line.call), None)
                 if line.call.done and line.call.call in self.done:
                     again, repeated = again + 1, repeated or line
                 else:
@@ -228,6 +231,13 @@ class Ledger:
             notes.append(f"{self.path}: a torn last line of {len(torn)} bytes was moved to {kept.name}")
         if unended:
             self._write(b"\n")
+        for attempt, row in late.items():
+            if not (row.done and row.call in self.done):  # else it stays in doubt: it was paid for
+                self.append(row)
+                left.pop(attempt, None)
+        disturbed.late(self.path).unlink(missing_ok=True)
+        if late:
+            notes.append(f"{self.path}: {len(late)} rows that came when it could not be written were added")
         if left:
             self.append(*left.values())
             notes.append(f"{self.path}: {len(left)} calls were in flight at the end: now in_doubt")
@@ -250,6 +260,14 @@ class Ledger:
                 return kept
             except FileExistsError:
                 number += 1
+
+
+def _late(path: Path) -> Iterator[Call]:
+    """The rows that an earlier process could not add; none as a rule."""
+    beside = disturbed.late(path)
+    if lines.there(beside):
+        with beside.open("rb") as file:
+            yield from (line.call for line in lines.walk(file, beside) if line.call)
 
 
 def _attempt(row: Call) -> tuple[str, int, str]:

@@ -60,6 +60,29 @@ def test_a_ledger_that_somebody_else_has_written_is_left_as_it_is(open_, data, s
     assert open_.path.read_bytes() == data
 
 
+@pytest.mark.parametrize("data", [b"", line(made(1)) + b"\n", line(made(1)) + line(made(3))])
+def test_what_was_paid_for_while_somebody_else_wrote_the_ledger_is_added_by_the_next_run(tmp_path, data):
+    path, paid = tmp_path / "calls.jsonl", {"provider": "anthropic", "model": "claude-haiku-5-5"}
+    with Ledger(path, **QUIET) as open_:
+        open_.append(made(1))
+        for number in (2, 3):
+            open_.begin(made(number, **paid), slot=number)
+        path.write_bytes(data)
+        for number in (2, 3):
+            with pytest.raises(LedgerError, match=r"what came meanwhile is in calls\.jsonl\.late and is added then"):
+                open_.append(made(number, **paid))
+    assert path.read_bytes() == data
+    notes = []
+    with Ledger(path, report=notes.append) as again:
+        assert {"call-2", "call-3"} <= set(again.done) and list(again.done).count("call-3") == 1
+    assert any("rows that came when it could not be written were added" in note for note in notes)
+    rows = ledger.read(path, **QUIET)
+    assert not [row for row in rows if row.error] and len(rows) == len({row.call for row in rows})
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["calls.jsonl"]
+    with Ledger(path, report=lambda note: pytest.fail(note) if "added" in note else None):
+        pass
+
+
 @pytest.mark.parametrize("data, said", [(b"", "shortened"), (line(made(1)) + b"\n", "written")])
 def test_before_a_call_is_asked_it_is_seen_that_somebody_else_has_written_the_ledger(open_, data, said):
     open_.path.write_bytes(data)
