@@ -19,6 +19,7 @@ from lib import arms, config, letters, models, questions
 from lib.arms import Material
 from lib.budget import Budget, bills, doubtful, in_doubt
 from lib.ledger import Ledger, refusal
+from lib.models.endings import FINAL
 from lib.pace import Pace
 from lib.plan import Cell, sampling_seed
 from lib.prices import Tokens
@@ -26,7 +27,8 @@ from lib.schema import Call, CallError, Prompt, prompt_sha256
 
 ATTEMPTS = 4  # of one call in one session, when its errors are retryable
 FIRST_WAIT_S = 2.0  # doubled at each further attempt, with jitter
-LONGEST_WAIT_S = 600.0  # a provider that asks for more gets the call again in the next run
+SILENT = 10  # calls one after the other whose attempts all failed: whoever should answer does not
+LONGEST_WAIT_S = 600.0  # a provider that asks for more is asked again in the next run
 CHARACTERS_PER_TOKEN = 3.5  # a fair guess, for the pace alone
 
 
@@ -55,6 +57,7 @@ class Asking:
         self.stop = threading.Event()
         self._sleep: Callable[[float], object] = sleep or self.stop.wait
         self._first_wait_s = first_wait_s
+        self._silent, self._counting = 0, threading.Lock()
         self._paces = {
             role.model: Pace(requests_per_minute=role.requests_per_minute, tokens_per_minute=role.tokens_per_minute)
             for role in material.study.models.values()
@@ -64,26 +67,45 @@ class Asking:
         """The last row of a call, accepted or failed, not yet written; the failed ones before it are.
 
         Raises:
-            BudgetReached: an attempt could lead over the limit.
+            BudgetReached: an attempt could lead over the limit; BudgetPassed: one has, and its row is written.
             Stopped: the run was stopped before an attempt.
-            Refused: every other call would end alike: the provider refuses it, or another model answers all
-                attempts and is paid for them; this one's row is written.
+            Refused: every other call would end alike: the provider refuses it, nobody is there, or another model
+                answers all attempts and is paid for them; this one's row is written.
+            Paused: the provider wants to be left alone for longer than a run waits, or has answered none of the
+                last calls; the row is written.
             OSError: the ledger could not be written; nothing was asked.
         """
         before, others = self.ledger.attempts(asked.call), 0
         for turn in range(ATTEMPTS):
             row, wait_s = self._attempt(asked, before + turn + 1, slot)
             others += row.error is not None and row.error.kind == "wrong_model"
-            if row.error is not None and (row.error.kind in models.HOPELESS or others == ATTEMPTS):
+            last = wait_s is None or turn == ATTEMPTS - 1
+            if fault := self._fatal(asked, row, wait_s, last=last, others=others):
                 self.ledger.append(row)
-                raise models.Refused(self.material.study.arms[asked.cell.arm].model, asked.role, row.error)
-            if row.error is None or wait_s is None or turn == ATTEMPTS - 1 or self.stop.is_set():
+                raise fault
+            if row.error is None or last or self.stop.is_set():
                 return row
             self.ledger.append(row)
             if row.error.kind in models.RETRYABLE:
                 jitter = random.Random(f"{asked.call}:{turn}").uniform(0.5, 1.5)
                 self._sleep(wait_s or self._first_wait_s * 2**turn * jitter)
         raise AssertionError("the last attempt returns")
+
+    def _fatal(self, asked: Asked, row: Call, wait_s: float | None, *, last: bool, others: int) -> Exception | None:
+        """Why no further call may be made after this row; None as a rule."""
+        role = self.material.study.arms[asked.cell.arm].model
+        if row.error is not None:
+            nobody = last and row.error.kind == "unreachable"
+            if row.error.kind in models.HOPELESS or others == ATTEMPTS or nobody:
+                return models.Refused(role, asked.role, row.error)
+            if wait_s is not None and wait_s > LONGEST_WAIT_S:
+                return models.Paused(role, asked.role, row.error, wait_s)
+        if last or row.error is None:
+            with self._counting:
+                self._silent = self._silent + 1 if row.error and row.error.kind in models.RETRYABLE else 0
+                if row.error and self._silent >= SILENT:
+                    return models.Paused(role, asked.role, row.error, None, silent=self._silent)
+        return self.budget.passed() if self.budget and bills(asked.role.provider) else None
 
     def _attempt(self, asked: Asked, attempt: int, slot: int) -> tuple[Call, float | None]:
         """One request's row, and for how long the provider wants to be left alone (None: for ever)."""
@@ -103,7 +125,7 @@ class Asking:
             budget.settle(reserved, row, asked.role)
         pace.settle(booked=booked, used=row.input_tokens + row.output_tokens)
         if wait:
-            pace.hold(wait)
+            pace.hold(min(wait, LONGEST_WAIT_S))
         return row, wait
 
     def _reply(self, asked: Asked, begun: Call) -> tuple[Call, float | None]:
@@ -116,11 +138,12 @@ class Asking:
                 max_tokens=sampling.max_tokens,
             )
         except models.ModelError as fault:
-            wait = fault.retry_after_s or 0.0
-            useful = fault.retryable and wait <= LONGEST_WAIT_S
-            return _failed(begun, fault, latency_s=time.monotonic() - start), wait if useful else None
+            wait = (fault.retry_after_s or 0.0) if fault.retryable else None
+            return _failed(begun, fault, latency_s=time.monotonic() - start), wait
         row = _answered(begun, reply, refusal(reply, asked.model.name))
-        return row if row.error else read(row, asked.cell, self.material), 0.0
+        if row.error:
+            return row, None if row.error.kind in FINAL or in_doubt(row) else 0.0
+        return read(row, asked.cell, self.material), 0.0
 
 
 def read(row: Call, cell: Cell, material: Material) -> Call:

@@ -17,7 +17,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from lib import intake, jsonl, lines
+from lib import batch_trace, intake, jsonl, lines
 from lib.jsonl import RowError
 from lib.schema import _Row
 
@@ -69,12 +69,14 @@ class Journal:
     """The journal of one run.
 
     Raises:
-        JournalError: a damaged line that is not the last, or lines that contradict each other.
+        JournalError: a damaged line that is not the last, lines that contradict each other, or (`lib/batch_trace.py`)
+            lines that must have stood there and do not.
     """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self._open: dict[str, Open] = {}
+        self._keys: set[str] = set()  # of every batch that was ever intended
         self.batches: set[str] = set()  # every id that any line names
         try:
             data = intake.content(self.path) if intake.there(self.path) else b""
@@ -84,9 +86,20 @@ class Journal:
         *ended, rest = data.split(b"\n")
         for number, line in enumerate(ended, start=1):
             self._count(self._parsed(line, f"{self.path}:{number}"))
-        if not lines.is_torn(rest):
-            self._parsed(rest, f"{self.path}:{len(ended) + 1}")  # one line that lacks its end alone, or damage
-        self._torn_at = len(whole) if len(whole) < len(data) else None  # cut off by the next line that is written
+        last = None if lines.is_torn(rest) else self._parsed(rest, f"{self.path}:{len(ended) + 1}")
+        # Whole but for its line end, which an editor takes away too: an intention counts, and is looked for at the
+        # provider; the others are found again when they are left out.
+        self._unended = last is not None and last.event == "intended"
+        if last and self._unended:
+            self._count(last)
+        self._torn_at = len(whole) if rest and not self._unended else None  # cut off by the next line that is written
+        if said := batch_trace.lost(self.path.parent, self._keys):
+            raise JournalError(f"{self.path}: {said}")
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing was ever written here."""
+        return not self._keys
 
     def open(self) -> list[Open]:
         """The batches whose results are not in the ledger, oldest first."""
@@ -100,6 +113,7 @@ class Journal:
         """
         self._check(entry, str(self.path))
         line = json.dumps(jsonl.to_json(entry), ensure_ascii=False, separators=(",", ":")) + "\n"
+        line, self._unended = "\n" * self._unended + line, False
         new = not self.path.exists()
         if self._torn_at is not None:
             os.truncate(self.path, self._torn_at)
@@ -113,6 +127,11 @@ class Journal:
             os.fsync(folder)
             os.close(folder)
         self._count(entry)
+        under_way = {
+            sent.key: {"batch": sent.batch, "calls": len(sent.calls), "model": sent.model, "at": sent.intended_at}
+            for sent in self.open()
+        }
+        batch_trace.remember(self.path.parent, under_way)
 
     def _parsed(self, line: bytes, where: str) -> Entry:
         try:
@@ -135,6 +154,7 @@ class Journal:
         if entry.batch:
             self.batches.add(entry.batch)
         if entry.event == "intended":
+            self._keys.add(entry.key)
             self._open[entry.key] = Open(entry.key, entry.model, entry.at, None, entry.calls)
         elif entry.event == "submitted":
             self._open[entry.key] = self._open[entry.key]._replace(batch=entry.batch, guessed=entry.note == FOUND)

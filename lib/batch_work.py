@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from lib import budget, models, prices, questions
+from lib import batch_search, budget, models, prices, questions
 from lib.arms import Material
 from lib.attempts import read
 from lib.batch_journal import FOUND, Asked, Entry, Event, Journal, Open, asked_for
@@ -25,7 +25,7 @@ from lib.prices import Tokens
 from lib.schema import Call, CallError, Prompt, prompt_sha256
 
 POLL_S = 60.0
-SKEW = datetime.timedelta(days=1)  # that this machine's clock may be ahead of the provider's: too far sends twice
+LONGEST_LOOK_S = 3600.0  # between two looks, whatever a provider asks for: looking costs nothing
 # Refused for certain, so nothing was accepted; after any other fault nobody knows.
 REFUSED = {*models.HOPELESS, "rate_limit", "bad_request", "context_window"}
 Say = Callable[[str], None]
@@ -63,7 +63,12 @@ class Work(NamedTuple):
                     rows, strays = rows + found, strays + stray
             if self._mine():
                 self.sleep(POLL_S)
+        if rows and (fault := budget.passed(self._so_far(), self.material.study.max_cost_usd)):
+            raise fault  # every result is recorded
         return rows, strays
+
+    def _so_far(self) -> budget.Totals:
+        return budget.totals(self.ledger.calls, self.material.study, listed=prices.load())
 
     def _mine(self) -> list[Open]:
         return [sent for sent in self.journal.open() if sent.model == self.batches.model.name]
@@ -86,16 +91,15 @@ class Work(NamedTuple):
         return found
 
     def _submit(self, missing: Sequence[tuple[Cell, str]]) -> None:
+        if missing and self.journal.empty:
+            missing = self._sent_before(missing)
         if not missing:
             return
         self._afford([cell for cell, _ in missing])
         by_call = {call: cell for cell, call in missing}
         prompts = ((call, prompt) for cell, call in missing if (prompt := prompt_of(cell, self.material)))
         for portion in split(prompts):
-            calls = tuple(
-                Asked(call, by_call[call].arm, by_call[call].question.id, by_call[call].sample, prompt_sha256(prompt))
-                for call, prompt in portion.items()
-            )
+            calls = tuple(self._asked(by_call[call], call) for call in portion)
             sent = Open(uuid.uuid4().hex, self.batches.model.name, _now(), None, calls)
             self.journal.write(Entry("intended", sent.key, sent.intended_at, sent.model, calls=calls))
             try:
@@ -113,13 +117,33 @@ class Work(NamedTuple):
             self._note("submitted", sent, batch=status.id)
             self.say(f"{status.id}: {len(calls)} calls submitted")
 
+    def _sent_before(self, missing: Sequence[tuple[Cell, str]]) -> Sequence[tuple[Cell, str]]:
+        """What is left to send before a first batch, once the account was looked through for these very calls."""
+        by_call = {call: cell for cell, call in missing}
+        known = self.journal.batches | batch_search.named(self.material.study.path("runs"))
+        found: set[str] = set()
+        for status, ours in batch_search.answered(self.batches, by_call.keys(), known=known, say=self.say):
+            calls = tuple(self._asked(by_call[call], call) for call in sorted(ours - found))
+            if calls:
+                sent = Open(uuid.uuid4().hex, self.batches.model.name, status.created_at.isoformat(), None, calls)
+                self.journal.write(Entry("intended", sent.key, sent.intended_at, sent.model, calls=calls))
+                self._note("submitted", sent, batch=status.id, note=FOUND)
+                self.say(f"{status.id}: has answered {len(calls)} of these calls before; they are not sent again")
+            found |= ours
+        return [(cell, call) for cell, call in missing if call not in found]
+
+    def _asked(self, cell: Cell, call: str) -> Asked:
+        prompt = prompt_of(cell, self.material)
+        assert prompt is not None  # what needs no call is not missing
+        return Asked(call, cell.arm, cell.question.id, cell.sample, prompt_sha256(prompt))
+
     def _afford(self, cells: Sequence[Cell]) -> None:
         """The limit holds for these calls, those on their way, what is spent and what is in doubt together."""
         study = self.material.study
         if study.max_cost_usd is None:
             return
         listed, today = prices.load(), datetime.datetime.now(datetime.UTC).date()
-        so_far = budget.totals(self.ledger.calls, study, listed=listed)
+        so_far = self._so_far()
         most = 0.0
         for cell in [*cells, *(self._cell(asked) for sent in self.journal.open() for asked in sent.calls)]:
             if prompt := self._prompt(cell):
@@ -136,21 +160,14 @@ class Work(NamedTuple):
 
     def _find(self, sent: Open) -> None:
         """Settle an intention without an id: the provider has a batch of that size that no line names, or none."""
-        since = datetime.datetime.fromisoformat(sent.intended_at) - SKEW
-        ours = {asked.call for asked in sent.calls}
-        fitting = []
-        for status in self.batches.recent(since):
-            if status.id in self.journal.batches or status.total != len(sent.calls):
-                continue
-            if not status.ended or any(r.custom_id in ours for r in self.batches.results(status.id, latency_s=0.0)):
-                fitting.append(status)
+        fitting = batch_search.fitting(self.batches, sent, known=self.journal.batches)
         if len(fitting) > 1:
             names = ", ".join(status.id for status in fitting)
-            raise BatchError(f"{names}: each may be the batch of {len(ours)} calls of {sent.intended_at}; run again "
-                             "when they have ended, then their results tell")  # fmt: skip
+            raise BatchError(f"{names}: each may be the batch of {len(sent.calls)} calls of {sent.intended_at}; run "
+                             "again when they have ended, then their results tell")  # fmt: skip
         if fitting:
             self._note("submitted", sent, batch=fitting[0].id, note=FOUND)
-            self.say(f"{fitting[0].id}: {len(ours)} calls had been submitted before the interruption")
+            self.say(f"{fitting[0].id}: {len(sent.calls)} calls had been submitted before the interruption")
         else:
             self._note("void", sent, note="not at the provider")
 
@@ -164,7 +181,7 @@ class Work(NamedTuple):
                 if not fault.retryable:
                     raise BatchError(f"{sent.batch}: {fault}; {self._gone(sent)}") from None
                 self.say(f"{sent.batch}: {fault}; asking again")
-                self.sleep(fault.retry_after_s or wait)
+                self.sleep(min(fault.retry_after_s or wait, LONGEST_LOOK_S))
                 wait = min(2 * wait, 10 * POLL_S)
                 continue
             self.say(f"{status.id}: " + ", ".join(f"{number} {what}" for what, number in status.counts.items()))

@@ -33,6 +33,10 @@ class BudgetReached(RuntimeError):
     """The next call could exceed `max_cost_usd`; everything before it is recorded."""
 
 
+class BudgetPassed(RuntimeError):
+    """A bill was so much larger than its worst case that it led over `max_cost_usd`; it is recorded."""
+
+
 class Totals(NamedTuple):
     """What rows have cost: those whose bill is known, and at most those in doubt."""
 
@@ -110,6 +114,17 @@ def _add(so_far: Totals, row: Call, usd: float) -> Totals:
     return so_far._replace(billed=billed, spent_usd=so_far.spent_usd + usd)
 
 
+def passed(so_far: Totals, limit_usd: float | None, *, how: str = "more than") -> BudgetPassed | None:
+    """What there is to say when bills, and what is in doubt, have led over a limit that holds before each call."""
+    if limit_usd is None or so_far.spent_usd + so_far.in_doubt_usd <= limit_usd:
+        return None
+    return BudgetPassed(
+        f"max_cost_usd = {limit_usd} was passed: spent {so_far.spent_usd:.6f}, in doubt {so_far.in_doubt_usd:.6f} USD. "
+        f"A call was billed {how} the worst case of its prompt and max_tokens, so nothing more is asked; see what the "
+        "provider bills (thoughts, a larger prompt) before max_cost_usd is raised"
+    )
+
+
 class Budget:
     """What a run may still spend; threads may use it. `earlier` are the rows of its earlier sessions.
 
@@ -150,6 +165,10 @@ class Budget:
                 )
             self._reserved += worst
         return worst
+
+    def passed(self) -> BudgetPassed | None:
+        """What there is to say when bills, and what is in doubt, have led over the limit."""
+        return passed(self.totals, self.limit_usd, how=f"{self._beyond:.1f} times")
 
     def settle(self, reserved: float, row: Call, model: config.Model) -> None:
         """A call has ended: what was set aside for it becomes what its row cost."""

@@ -30,7 +30,11 @@ _ADD = """
 
 
 class Done(Mapping[str, Call]):
-    """The calls that the ledger at `path` has an accepted row for, in the order of its lines. Threads may use it."""
+    """The calls that the ledger at `path` has an accepted row for, in the order of its lines. Threads may use it.
+
+    Raises:
+        OSError: when a row is read that another program has moved or changed meanwhile.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path, self._using = path, threading.Lock()
@@ -64,7 +68,14 @@ class Done(Mapping[str, Call]):
             raise KeyError(call)
         with self._path.open("rb") as file:
             file.seek(start)
-            return jsonl.parse(Call, file.readline(), where=str(self._path))
+            line = file.readline()
+        try:
+            row = jsonl.parse(Call, line, where=str(self._path))
+        except jsonl.RowError:
+            row = None
+        if row is None or row.call != call:  # never another call's answer
+            raise OSError(f"{self._path}: was changed by another program: byte {start} is not where {call} begins")
+        return row
 
     def __contains__(self, call: object) -> bool:
         return isinstance(call, str) and self.start(call) is not None
@@ -80,4 +91,5 @@ class Done(Mapping[str, Call]):
             with self._using:
                 return self._table.execute(statement, values).fetchall()
         except sqlite3.OperationalError as fault:  # as a rule the disk is full
-            raise OSError(f"{self._path}: {fault}: the list of what is done needs room for temporary files") from None
+            why = "the list of what is done needs room for temporary files (TMPDIR chooses where)"
+            raise OSError(f"{self._path}: {fault}: {why}") from None

@@ -20,7 +20,7 @@ from lib import disturbed, inflight, jsonl, lines
 from lib.consistency import MOST_TOKENS
 from lib.done import Done
 from lib.lines import LedgerError, LedgerWarning, Report, read, read_all
-from lib.models import Reply, same_model
+from lib.models import Reply, endings, same_model
 from lib.schema import Call, CallError
 from lib.seal import SEALED
 
@@ -30,12 +30,15 @@ __all__ = ["Ledger", "LedgerError", "LedgerWarning", "read", "read_all", "refusa
 def refusal(reply: Reply, asked: str) -> CallError | None:
     """Why a reply must not be recorded as an answer, or None when it may.
 
-    Refused: no tokens counted in or out (an expired login looks like this), a count that is none, an
-    empty text, and a reply from another model than `asked`. Pure; an A6 abstention has no reply.
+    Refused: no tokens counted in or out (an expired login looks like this), a count that is none, a reply
+    that was broken off or refused by the provider (`lib/models/endings.py`), an empty text, and a reply from
+    another model than `asked`. Pure; an A6 abstention has no reply.
     """
     spent = reply.input_tokens, reply.cache_read_tokens, reply.cache_write_tokens, reply.cache_write_1h_tokens
     if not all(0 <= count <= MOST_TOKENS for count in (*spent, reply.output_tokens)):
         return CallError("bad_usage", f"no count of tokens: {spent} in, {reply.output_tokens} out"[:200])
+    if broken := endings.fault(reply.ending):
+        return broken
     if sum(spent) == 0 or reply.output_tokens == 0:
         return CallError("zero_tokens", f"{sum(spent)} tokens in, {reply.output_tokens} out")
     if not reply.text:
@@ -69,12 +72,12 @@ class Ledger:
             )
         if said := disturbed.left(self.path):
             raise LedgerError(said)
-        self._size = 0
+        self._size = self._upto = 0  # bytes that are on the disk, and that will be once a thread has written
         self._writing, self._beginning = threading.Lock(), threading.Lock()
         self._slots: inflight.InFlight | None = None
         self._begun: set[tuple[str, int, str]] = set()
-        self._file: int | None = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         self.done = Done(self.path)
+        self._file: int | None = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         try:
             self._take()
             self._load(report or lines.warn)
@@ -84,10 +87,14 @@ class Ledger:
 
     @property
     def calls(self) -> Iterator[Call]:
-        """All rows in order, read from the file one at a time; no second accepted reply for a call."""
+        """All rows in order, read from the file one at a time; no copies of an accepted one.
+
+        A second accepted reply that was asked for is a row of its own: it was paid for.
+        """
         with self.path.open("rb") as file:
             for _, start, _, call, _ in lines.walk(file, self.path):
-                if call and not (call.done and self.done.start(call.call) != start):
+                again = call and call.done and self.done.start(call.call) != start
+                if call and not (again and lines.copied(self.done[call.call], call)):
                     yield call
 
     def attempts(self, call: str) -> int:
@@ -108,6 +115,8 @@ class Ledger:
                 raise LedgerError(f"{self.path}: closed")
             if said := disturbed.moved(self._file, self.path):
                 raise LedgerError(f"{said}; {disturbed.rescue(self._file, self.path)}")
+            if said := disturbed.resized(self._file, self.path, self._size, lambda: self._upto):
+                raise LedgerError(f"{said}; nothing was asked: restore it and run again")
             if self._slots is None:
                 self._slots = inflight.InFlight(self.path)
                 _sync_folder(self.path.parent)
@@ -134,7 +143,8 @@ class Ledger:
                 if call in self.done or accepted.count(call) > 1:
                     raise LedgerError(f"{self.path}: call {call} has an accepted reply already")
             if said := disturbed.resized(self._file, self.path, self._size):
-                raise LedgerError(f"{said}; nothing was added: restore it and run again")
+                kept = disturbed.keep(self.path, b"".join(line for _, line in written))
+                raise LedgerError(f"{said}; nothing was added: restore it and run again; {kept}")
             start = self._size
             self._write(b"".join(line for _, line in written))
             if said := disturbed.moved(self._file, self.path):
@@ -163,12 +173,13 @@ class Ledger:
     def _write(self, line: bytes) -> None:
         assert self._file is not None
         try:
-            left = line
+            self._upto, left = self._size + len(line), line
             while left:
                 left = left[os.write(self._file, left) :]
             os.fsync(self._file)
         except BaseException as fault:
             os.ftruncate(self._file, self._size)
+            self._upto = self._size
             if isinstance(fault, OSError):
                 raise OSError(fault.errno, f"{fault.strerror}; nothing was recorded", str(self.path)) from None
             raise
@@ -193,24 +204,24 @@ class Ledger:
     def _load(self, report: Report) -> None:
         assert self._file is not None
         left = {_attempt(row): row for row in inflight.left(self.path)}
+        late = {_attempt(row): row for row in _late(self.path)}
         notes: list[str] = []
         unended, again, repeated = False, 0, None
         with self.path.open("rb") as file:
             for line in lines.walk(file, self.path):
-                self._size = line.end
+                self._size = self._upto = line.end
                 if line.call is None:
                     notes += lines.blank(line, self.path)
                     continue
                 unended = not line.ended
                 left.pop(_attempt(line.call), None)
+                late.pop(_attempt(line.call), None)
                 if line.call.done and line.call.call in self.done:
                     again, repeated = again + 1, repeated or line
                 else:
                     self._count(line.call, line.start)
             if repeated and repeated.call:
-                file.seek(0)
-                accepted = self.done.start(repeated.call.call)
-                first = next(each.number for each in lines.walk(file, self.path) if each.start == accepted)
+                first = lines.number(self.path, self.done.start(repeated.call.call) or 0)
                 notes.append(lines.repeats(repeated.number, first, repeated.call.call, again, self.path))
             file.seek(self._size)
             torn = file.read()
@@ -220,6 +231,13 @@ class Ledger:
             notes.append(f"{self.path}: a torn last line of {len(torn)} bytes was moved to {kept.name}")
         if unended:
             self._write(b"\n")
+        for attempt, row in late.items():
+            if not (row.done and row.call in self.done):  # else it stays in doubt: it was paid for
+                self.append(row)
+                left.pop(attempt, None)
+        disturbed.late(self.path).unlink(missing_ok=True)
+        if late:
+            notes.append(f"{self.path}: {len(late)} rows that came when it could not be written were added")
         if left:
             self.append(*left.values())
             notes.append(f"{self.path}: {len(left)} calls were in flight at the end: now in_doubt")
@@ -242,6 +260,14 @@ class Ledger:
                 return kept
             except FileExistsError:
                 number += 1
+
+
+def _late(path: Path) -> Iterator[Call]:
+    """The rows that an earlier process could not add; none as a rule."""
+    beside = disturbed.late(path)
+    if lines.there(beside):
+        with beside.open("rb") as file:
+            yield from (line.call for line in lines.walk(file, beside) if line.call)
 
 
 def _attempt(row: Call) -> tuple[str, int, str]:

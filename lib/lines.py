@@ -17,6 +17,7 @@ from lib import consistency, intake, jsonl
 from lib.schema import Call
 
 Report = Callable[[str], None]
+BEGINS = b'{"call":'  # a row; within a text its quotation marks would be escaped
 
 
 class LedgerError(ValueError):
@@ -119,7 +120,7 @@ def placed(
                 rows.append(row)
             else:
                 repeated.append(row)
-                found.conflicts.extend(_conflict(known.call, str(known), row.call, str(row)))
+                found.conflicts.extend(conflicts(known.call, str(known), row.call, str(row)))
         for said in found.conflicts:
             (conflict or _refuse)(said)
         if repeated:
@@ -133,7 +134,7 @@ def _refuse(said: str) -> None:
     raise LedgerError(f"{said}; which of them was given cannot be told: take one out, or restore the file")
 
 
-def _conflict(first: Call, there: str, second: Call, here: str) -> list[str]:
+def conflicts(first: Call, there: str, second: Call, here: str) -> list[str]:
     """What two accepted replies for one call say of each other; nothing when the answer is the same."""
     same = (first.letter, first.shown, first.text) == (second.letter, second.shown, second.text)
     both = f"letter {first.letter}, then {second.letter}"
@@ -181,10 +182,32 @@ def parse(data: bytes, path: Path) -> Contents:
             found.numbers.append(number)
         else:
             repeated.append((number, first, call.call))
-            found.conflicts.extend(_conflict(known, f"line {first}", call, f"{path}:{number}"))
+            found.conflicts.extend(conflicts(known, f"line {first}", call, f"{path}:{number}"))
     if repeated:
         found.notes.append(repeats(*repeated[0], len(repeated), path))
     return found
+
+
+def number(path: Path, start: int) -> int:
+    """The number of the line that begins at this byte."""
+    found, left = 1, start
+    with path.open("rb") as file:
+        while block := file.read(min(left, 2**20)):
+            found, left = found + block.count(b"\n"), left - len(block)
+    return found
+
+
+def copied(first: Call, second: Call) -> bool:
+    """Whether a second accepted row records the same request as the first: it was paid for once."""
+    return (first.attempt, first.started_at, first.latency_s) == (second.attempt, second.started_at, second.latency_s)
+
+
+def paid_twice(number: int, first: int, call: str, path: Path) -> str:
+    """The note on a second accepted row of a request of its own."""
+    return (
+        f"{path}:{number}: call {call} was asked and accepted in line {first} already; both were paid for and are in "
+        "the cost, the first one counts as the answer"
+    )
 
 
 def blank(line: Line, path: Path) -> list[str]:
@@ -205,12 +228,12 @@ def is_torn(line: bytes) -> bool:
     end between them, a file whose line ends are carriage returns, a byte of a whole line that has flipped, what
     another program has written.
 
-    >>> is_torn(b'{"call":"12'), is_torn(b'{"call":1}{"call":2}'), is_torn(b">>>>>>> theirs")
+    >>> is_torn(b'{"call":"12'), is_torn(b'{"call":1}{"call":2}'), is_torn(b'{"call":"1{"call":"2"}')
     (True, False, False)
     """
     if not line.strip(b"\0 \t\r"):
         return True
-    if not line.startswith(b"{"):
+    if not line.startswith(b"{") or BEGINS in line[1:]:  # a row was written behind half of another
         return False
     try:
         _ONE.raw_decode(line.decode(errors="replace"))

@@ -7,17 +7,20 @@ wrong with a ledger is said, and the other runs stand all the same.
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from lib import batch_journal, budget, consistency, inflight, lines, prices, seal
 from lib.budget import Totals
 from lib.config import Study
+from lib.done import Done
 from lib.schema import Call
 
 SHOWN = 5  # notes of one kind for one run
+KINDS = ("odd", "copies", "torn", "paid twice", "conflict", "absurd")  # of notes, in the order in which they are said
 
 
 class Standing(NamedTuple):
@@ -56,22 +59,90 @@ def standing(path: Path, study: Study) -> Standing:
     Raises:
         LedgerError, PriceError: a ledger that cannot be used, or a model without a price.
     """
-    notes: list[str] = []
-    found = lines.contents(path, notes.append)
-    rows = found.calls
-    absurd = [f"{path}:{n}: {what}" for row, n in zip(rows, found.numbers, strict=True) for what in _absurd(row)]
-    known = {(row.call, row.attempt, row.started_at) for row in rows}
-    flying = [row for row in inflight.left(path) if (row.call, row.attempt, row.started_at) not in known]
-    counted = [row for row in [*rows, *flying] if not any(_absurd(row))]
+    seen = _Seen()
+    flying = {_attempt(row): row for row in inflight.left(path)}
+    with contextlib.closing(Done(path)) as done:
+        cost = budget.totals(_counted(path, done, flying, seen), study, listed=prices.load())
+        answered = len(done)
     return Standing(
         run=path.parent.name,
-        done=sum(row.done for row in rows),
-        failed=dict(sorted(Counter(row.error.kind for row in rows if row.error).items())),
+        done=answered,
+        failed=dict(sorted(seen.failed.items())),
         in_flight=len(flying),
-        cost=budget.totals(counted, study, listed=prices.load()),
+        cost=cost,
         in_batches=batch_journal.on_their_way(path.parent),
-        notes=tuple(note for kind in (_seal(path, study), notes, found.conflicts, absurd) for note in _few(kind)),
+        notes=(*_few(_seal(path, study)), *seen.notes()),
     )
+
+
+class _Seen:
+    """What was met in a ledger; of each kind of note the first ones and their number."""
+
+    def __init__(self) -> None:
+        self.failed: Counter[str] = Counter()
+        self._notes: dict[str, tuple[list[str], int]] = {kind: ([], 0) for kind in KINDS}
+
+    def note(self, kind: str, say: Callable[[], str]) -> None:
+        """Keep what `say` says, if it is among the first of its kind: finding its words may take long."""
+        notes, count = self._notes[kind]
+        if count < SHOWN:
+            notes.append(say())
+        self._notes[kind] = (notes, count + 1)
+
+    def note_all(self, kind: str, said: Iterable[str]) -> None:
+        for each in said:
+            self.note(kind, each.__str__)
+
+    def notes(self) -> Iterator[str]:
+        for notes, count in self._notes.values():
+            yield from _few(notes, count)
+
+
+def _counted(path: Path, done: Done, flying: dict[tuple[str, int, str], Call], seen: _Seen) -> Iterator[Call]:
+    """The rows that cost something, one at a time, then what is in flight. Nothing of a ledger stays in memory."""
+    lines.there(path)
+    end = 0
+    with path.open("rb") as file:
+        for line in lines.walk(file, path):
+            row, end = line.call, line.end
+            if row is None:
+                seen.note_all("odd", lines.blank(line, path))
+                continue
+            flying.pop(_attempt(row), None)
+            if row.error:
+                seen.failed[row.error.kind] += 1
+            if row.done and row.call in done:
+                if _again(path, line.number, row, done, seen):
+                    continue
+            elif row.done:
+                done.add(row.call, line.start)
+            absurd = [f"{path}:{line.number}: {what}" for what in _absurd(row)]
+            seen.note_all("absurd", absurd)
+            if not absurd:
+                yield row
+        if torn := file.tell() - end:
+            seen.note("torn", lambda: f"{path}: a torn last line of {torn} bytes is left out")
+    yield from (row for row in flying.values() if not any(_absurd(row)))
+
+
+def _again(path: Path, number: int, row: Call, done: Done, seen: _Seen) -> bool:
+    """Note a second accepted row of a call; whether it is a copy of the first, which costs nothing."""
+    known = done[row.call]
+
+    def first() -> int:
+        return lines.number(path, done.start(row.call) or 0)
+
+    if lines.conflicts(known, "", row, ""):
+        seen.note("conflict", lambda: lines.conflicts(known, f"line {first()}", row, f"{path}:{number}")[0])
+    if lines.copied(known, row):
+        seen.note("copies", lambda: lines.repeats(number, first(), row.call, 1, path))
+        return True
+    seen.note("paid twice", lambda: lines.paid_twice(number, first(), row.call, path))
+    return False
+
+
+def _attempt(row: Call) -> tuple[str, int, str]:
+    return row.call, row.attempt, row.started_at
 
 
 def _seal(path: Path, study: Study) -> list[str]:
@@ -83,10 +154,11 @@ def _absurd(row: Call) -> Iterator[str]:
     yield from (f"{what}; left out of the cost" for what in consistency.excess(row))
 
 
-def _few(notes: list[str]) -> Iterator[str]:
+def _few(notes: Sequence[str], count: int | None = None) -> Iterator[str]:
+    """The first notes of a kind, and how many more there are of all `count`."""
     yield from notes[:SHOWN]
-    if more := len(notes) - SHOWN:
-        yield from [f"and {more} more like it"] if more > 0 else []
+    if (more := (len(notes) if count is None else count) - SHOWN) > 0:
+        yield f"and {more} more like it"
 
 
 def runs(study: Study) -> Iterator[Standing]:

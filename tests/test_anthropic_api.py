@@ -127,7 +127,8 @@ def error(status: int, said: str, **headers: str) -> httpx2.Response:
         (httpx2.Response(200, text="<html>"), "bad_reply", False),
         (error(200, "Overloaded"), "bad_reply", False),
         (httpx2.Response(200, json=message() | {"usage": None}), "bad_reply", False),
-        (httpx2.ConnectError("nobody there"), "connection", True),
+        (httpx2.ConnectError("nobody there"), "unreachable", True),
+        (httpx2.ReadError("broken off"), "connection", True),
         (httpx2.ReadTimeout("slow"), "timeout", True),
     ],
 )

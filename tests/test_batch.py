@@ -12,7 +12,7 @@ import httpx2
 import pytest
 from fake_batches import KEY, MADE, Provider, errored, succeeded
 
-from lib import batch, budget, cli, config, costs, ledger, models, prices, run, status
+from lib import batch, budget, cli, config, costs, launch, ledger, models, prices, run, status
 from lib.batch_journal import Asked, Entry, Journal
 from lib.batch_work import BatchError
 from lib.freeze import Verdict
@@ -244,6 +244,71 @@ def test_after_a_crash_between_any_two_journal_lines_nothing_is_sent_twice(study
     assert len(provider.batches) == 1 and len(rows(study)) == 8
 
 
+class Stopped(BaseException):
+    """A run is stopped while its batch is under way."""
+
+
+def stop(seconds):
+    raise Stopped
+
+
+@pytest.mark.parametrize("how", ["deleted", "emptied", "older"])
+def test_a_journal_that_is_lost_while_its_batch_is_under_way_sends_nothing_again(study, how, capsys):
+    """run.json names what is under way: neither a batch nor single calls, nor the seal, go on without the journal."""
+    provider = Provider(by_model)
+    path = study.path("runs/main-en/batches.jsonl")
+    if how == "older":
+        go(study, provider, "S0")
+    older = path.read_bytes() if how == "older" else b""
+    with pytest.raises(Stopped):
+        go(study, provider, "A0", sleep=stop)
+    whole = path.read_bytes()
+    path.unlink() if how == "deleted" else path.write_bytes(older)
+    for again in ({}, {"sleep": stop}):
+        with pytest.raises(ValueError, match=r"msgbatch_\d of 8 calls to claude-haiku-5-5, sent 20.*Put it back"):
+            go(study, provider, "A0", **again)
+    with pytest.raises(ValueError, match=r"the journal lacks what run\.json says"):
+        launch._singly([], fakes.material(study), "main-en", None)
+    assert "the journal lacks what run.json says" in str(next(iter(status.runs(study))))
+    with pytest.raises(ValueError, match=r"the journal lacks what run\.json says"):
+        study.path("study.toml").touch()
+        launch.sealed(str(study.folder), "main-en")
+    sent = len(provider.batches)
+    path.write_bytes(whole)
+    assert go(study, provider, "A0").rows == {"letter": 8} and len(provider.batches) == sent
+    assert "batches" not in json.loads(study.path("runs/main-en/run.json").read_text())
+    path.unlink()  # all is read: the file is not needed any more
+    assert go(study, provider, "A0").rows == {} and len(provider.batches) == sent
+
+
+@pytest.mark.parametrize("kept", [[], ["calls.jsonl"]], ids=["nothing", "the ledger"])
+def test_a_batch_of_a_folder_that_was_deleted_is_found_by_its_results_and_not_paid_again(study, kept):
+    provider, said = Provider(), []
+    with pytest.raises(Stopped):
+        go(study, provider, "A0", sleep=stop)
+    for path in study.path("runs/main-en").iterdir():
+        if path.name not in kept:
+            path.unlink()
+    provider.looks = 0  # it ends meanwhile
+    assert go(study, provider, "A0", say=said.append).rows == {"letter": 8}
+    assert len(provider.batches) == 1 and "msgbatch_1: has answered 8 of these calls before" in said[0]
+
+
+def test_a_batch_of_the_same_size_that_another_run_has_sent_is_not_spoken_of(study):
+    """The same study in two languages: as many calls each."""
+    provider, said = Provider(looks=9), []
+    with pytest.raises(Stopped):
+        go(study, provider, "A0", sleep=stop)
+    with pytest.raises(Stopped):
+        go(study, provider, "A0", sleep=stop, name="exploratory-en", say=said.append)
+    assert said[0] == "msgbatch_2: 8 calls submitted"
+    for path in study.path("runs/exploratory-en").iterdir():
+        path.unlink()
+    with pytest.raises(Stopped):
+        go(study, provider, "A0", sleep=stop, name="exploratory-en", say=said.append)
+    assert any("msgbatch_2: a batch of as many calls is under way, and no journal here" in line for line in said)
+
+
 def test_a_crash_in_the_middle_of_a_harvest_repeats_no_row(study):
     provider = Provider()
     go(study, provider, "A0")
@@ -344,7 +409,9 @@ def test_a_batch_that_was_accepted_is_not_sent_again_because_its_results_cannot_
     [
         ("", "batch_missing"), ("not json", "batch_missing"), ("[]", "batch_missing"), ("[" * 100_000, "batch_missing"),
         ('{"result": {"type": "expired"}}', "batch_missing"), ('{"custom_id": "ID", "result": null}', "bad_reply"),
-        ('{"custom_id": "ID"}', "bad_reply"), ('{"custom_id": "ID", "result": {"type": "succeeded"}}', "bad_reply"),
+        ('{"custom_id": "ID"}', "bad_reply"), ('{"custom_id": "ID", "result": 7}', "bad_reply"),
+        ('{"custom_id": "ID", "result": ["x"]}', "bad_reply"),
+        ('{"custom_id": "ID", "result": {"type": "succeeded"}}', "bad_reply"),
         ('{"custom_id": "ID", "result": {"type": "succeeded", "message": null}}', "bad_reply"),
     ],
 )  # fmt: skip
@@ -388,6 +455,14 @@ def test_nothing_is_sent_that_could_cost_more_than_the_limit(study):
         go(dataclasses.replace(study, max_cost_usd=0.000001), provider := Provider(), "A0")
     assert provider.batches == {}
     assert go(dataclasses.replace(study, max_cost_usd=1.0), provider, "A0").rows == {"letter": 8}
+
+
+def test_a_batch_whose_bill_leads_over_the_limit_is_recorded_and_said(study):
+    provider = Provider(lambda id_, params: succeeded(output_tokens=100_000_000))
+    with pytest.raises(budget.BudgetPassed, match=r"max_cost_usd = 1\.0 was passed: spent 200\.0"):
+        go(dataclasses.replace(study, max_cost_usd=1.0), provider, "A0")
+    assert [row.class_ for row in rows(study)] == ["letter"] * 8
+    assert Journal(study.path("runs/main-en/batches.jsonl")).open() == []
 
 
 def test_the_limit_counts_what_is_on_its_way(study):

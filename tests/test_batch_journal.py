@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 
 import pytest
 
@@ -49,6 +50,42 @@ def test_a_torn_last_line_is_cut_at_every_byte(tmp_path):
         assert found.batch is None and path.read_bytes() == whole[:size], "reading changes nothing"
     Journal(path).write(SUBMITTED)
     assert path.read_bytes() == whole
+
+
+def test_an_intention_that_has_lost_its_line_end_alone_still_counts(tmp_path):
+    """An editor that strips the last line end must not make a batch be sent again."""
+    journal(tmp_path, INTENDED)
+    path = tmp_path / "batches.jsonl"
+    path.write_bytes(path.read_bytes().removesuffix(b"\n"))
+    again = Journal(path)
+    assert asked_for(again.open()) == {"c1", "c2"} and not again.empty
+    again.write(SUBMITTED)
+    assert [each.batch for each in Journal(path).open()] == ["b1"]
+
+
+@pytest.mark.parametrize("head", [None, "", "[]", '{"batches": 7}', '{"batches": {}}', "{nonsense"])
+def test_a_run_json_that_names_no_batch_says_nothing(tmp_path, head):
+    if head is not None:
+        (tmp_path / "run.json").write_text(head)
+    assert Journal(tmp_path / "batches.jsonl").empty
+    journal(tmp_path, INTENDED)
+    assert len(Journal(tmp_path / "batches.jsonl").open()) == 1
+
+
+def test_run_json_names_what_is_under_way_and_keeps_the_rest(tmp_path):
+    head = tmp_path / "run.json"
+    head.write_text('{"run": "r", "ção": 1}')
+    made = journal(tmp_path, INTENDED)
+    known = {"batch": None, "calls": 2, "model": "m", "at": INTENDED.at}
+    assert json.loads(head.read_text()) == {"run": "r", "ção": 1, "batches": {"k": known}}
+    made.write(SUBMITTED)
+    assert json.loads(head.read_text())["batches"] == {"k": known | {"batch": "b1"}}
+    (tmp_path / "batches.jsonl").rename(tmp_path / "elsewhere")
+    with pytest.raises(JournalError, match=r"batches\.jsonl: the journal lacks .*: b1 of 2 calls to m"):
+        Journal(tmp_path / "batches.jsonl")
+    (tmp_path / "elsewhere").rename(tmp_path / "batches.jsonl")
+    Journal(tmp_path / "batches.jsonl").write(HARVESTED)
+    assert json.loads(head.read_text()) == {"run": "r", "ção": 1}
 
 
 def test_damage_and_contradictions_name_file_and_line(tmp_path):

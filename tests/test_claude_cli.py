@@ -74,6 +74,17 @@ def test_a_reply_has_its_tokens_its_model_and_the_cost_as_reported_beside_them(f
     assert ledger.refusal(reply, HAIKU) is None
 
 
+def test_without_a_temporary_folder_nothing_is_started_and_nothing_is_in_doubt(fake, monkeypatch, tmp_path):
+    fake.says(result())
+    with models.open_model(config.Model("claude-cli", HAIKU), environ=fake.environ()) as model:
+        monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
+        with pytest.raises(models.ModelError, match=r"unreachable: .*TMPDIR chooses where") as raised:
+            model.ask(PROMPT, seed=1, temperature=1.0, max_tokens=8)
+    assert not raised.value.retryable and not (fake.seen / "input").exists()
+    with pytest.raises(models.NotAvailable, match="TMPDIR"):
+        models.open_model(config.Model("claude-cli", HAIKU), environ=fake.environ())
+
+
 def test_tools_settings_and_memory_are_off_and_the_prompt_goes_through_the_input(fake):
     fake.says(result()).ask()
     assert fake.options() == [

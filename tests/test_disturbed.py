@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import threading
+from pathlib import Path
+
 import fire
 import pytest
 import stub_server
@@ -53,6 +58,83 @@ def test_a_ledger_that_somebody_else_has_written_is_left_as_it_is(open_, data, s
     with pytest.raises(LedgerError, match=f"was {said} by another program .* nothing was added"):
         open_.append(made(2))
     assert open_.path.read_bytes() == data
+
+
+@pytest.mark.parametrize("data", [b"", line(made(1)) + b"\n", line(made(1)) + line(made(3))])
+def test_what_was_paid_for_while_somebody_else_wrote_the_ledger_is_added_by_the_next_run(tmp_path, data):
+    path, paid = tmp_path / "calls.jsonl", {"provider": "anthropic", "model": "claude-haiku-5-5"}
+    with Ledger(path, **QUIET) as open_:
+        open_.append(made(1))
+        for number in (2, 3):
+            open_.begin(made(number, **paid), slot=number)
+        path.write_bytes(data)
+        for number in (2, 3):
+            with pytest.raises(LedgerError, match=r"what came meanwhile is in calls\.jsonl\.late and is added then"):
+                open_.append(made(number, **paid))
+    assert path.read_bytes() == data
+    notes = []
+    with Ledger(path, report=notes.append) as again:
+        assert {"call-2", "call-3"} <= set(again.done) and list(again.done).count("call-3") == 1
+    assert any("rows that came when it could not be written were added" in note for note in notes)
+    rows = ledger.read(path, **QUIET)
+    assert not [row for row in rows if row.error] and len(rows) == len({row.call for row in rows})
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["calls.jsonl"]
+    with Ledger(path, report=lambda note: pytest.fail(note) if "added" in note else None):
+        pass
+
+
+@pytest.mark.parametrize("data, said", [(b"", "shortened"), (line(made(1)) + b"\n", "written")])
+def test_before_a_call_is_asked_it_is_seen_that_somebody_else_has_written_the_ledger(open_, data, said):
+    open_.path.write_bytes(data)
+    with pytest.raises(LedgerError, match=f"was {said} by another program .* nothing was asked"):
+        open_.begin(made(2))
+    assert not inflight.beside(open_.path).exists()
+
+
+def test_threads_that_begin_while_others_write_see_no_stranger(open_):
+    """A thread that writes makes the file longer before it counts what it has written."""
+    over, faults = threading.Event(), []
+
+    def begin(slot):
+        number = 0
+        while not over.is_set():
+            number += 1
+            try:
+                open_.begin(made(10_000 * (slot + 1) + number), slot=slot)
+            except LedgerError as fault:
+                faults.append(fault)
+                return
+
+    threads = [threading.Thread(target=begin, args=(slot,)) for slot in range(3)]
+    for thread in threads:
+        thread.start()
+    for number in range(2, 200):
+        open_.append(made(number), made(5000 + number))
+    over.set()
+    for thread in threads:
+        thread.join()
+    assert faults == []
+
+
+def test_rows_of_a_deleted_ledger_are_kept_where_there_is_room(open_, monkeypatch, tmp_path):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    real = Path.open
+
+    def full(path, *arguments, **options):
+        if ".rescued-" in path.name and path.parent == open_.path.parent:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        return real(path, *arguments, **options)
+
+    open_.path.unlink()
+    with pytest.raises(LedgerError, match="rescued"):
+        open_.begin(made(2))
+    monkeypatch.setattr(Path, "open", full)
+    with pytest.raises(LedgerError, match=r"is in .*minilake-.*No space left on device\): put it back as"):
+        open_.begin(made(2))
+    (kept,) = tmp_path.glob("minilake-*/calls.jsonl.rescued-*")
+    assert ledger.read(kept) == [made(1)]
+    monkeypatch.undo()
+    assert ledger.read(rescued(open_.path)) == [made(1)], "what was kept before stays"
 
 
 def test_without_the_file_of_calls_in_flight_nothing_is_asked(open_):

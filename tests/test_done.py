@@ -40,6 +40,19 @@ def test_it_finds_what_was_added_and_nothing_else_in_the_order_of_the_file(tmp_p
             done["\0none"]
 
 
+def test_a_row_that_is_not_there_any_more_is_an_error_and_never_another_calls_answer(tmp_path):
+    path = tmp_path / "calls.jsonl"
+    with closing(filled(path, "abc")) as done:
+        path.write_bytes(b"".join(reversed(path.read_bytes().splitlines(keepends=True))))
+        assert done["b"].call == "b"
+        for call in "ac":
+            with pytest.raises(OSError, match="was changed by another program"):
+                done[call]
+        path.write_bytes(path.read_bytes()[7:])
+        with pytest.raises(OSError, match="was changed by another program"):
+            done["b"]
+
+
 def test_attempts_are_counted_and_the_first_accepted_one_stays(tmp_path):
     with closing(Done(tmp_path / "calls.jsonl")) as done:
         for call, start in [("a", None), ("b", None), ("a", 70), ("a", None), ("a", 90)]:

@@ -426,3 +426,23 @@ def test_a_ledger_of_a_whole_study_opens_at_once(path):
     with Ledger(path) as open_:
         assert len(open_.done) == 7200
     assert time.process_time() - start < 2.0  # 0.4 without the tracing of coverage
+
+
+@pytest.mark.parametrize("half", [1, 30, -3])
+@pytest.mark.parametrize("end", [b"\n", b""])
+def test_a_whole_row_behind_half_a_line_is_damage_and_is_never_set_aside(path, half, end):
+    """Another program has appended to a ledger with a torn end: the row behind it was paid for."""
+    lines_ = [(jsonl.dump(made(number, text='{"call":"x"} ção')) + "\n").encode() for number in (1, 2, 3)]
+    written(path, lines_[0] + lines_[1][:half] + lines_[2].removesuffix(b"\n") + end)
+    before = path.read_bytes()
+    for read in (ledger.read, ledger.Ledger):
+        with pytest.raises(LedgerError, match=r"calls\.jsonl:2: .*This is no torn end, so nothing was changed"):
+            read(path)
+    assert path.read_bytes() == before and list(path.parent.glob("*.torn*")) == []
+
+
+def test_a_torn_line_whose_text_speaks_of_rows_is_torn(path):
+    said = jsonl.dump(made(1, text='{"call":"x"} "{\\"call\\":')).encode()
+    for size in range(1, len(said)):
+        written(path, said[:size])
+        assert ledger.read(path, report=lambda note: None) == []

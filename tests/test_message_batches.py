@@ -89,3 +89,16 @@ def test_what_is_no_batch_is_a_bad_reply(body):
     with pytest.raises(ModelError) as raised:
         account.status("x")
     assert raised.value.kind == "bad_reply"
+
+
+@pytest.mark.parametrize("said", ["2026-11-30T20:00:00", "2026-11-30T20:00:00Z", "2026-11-30T17:00:00-03:00"])
+def test_times_are_in_utc_whatever_the_provider_says_of_their_zone(said):
+    body = {"id": "x", "processing_status": "ended", "created_at": said, "ended_at": said, "request_counts": {}}
+    status = message_batches._status(body)
+    assert status.created_at == status.ended_at == datetime.datetime(2026, 11, 30, 20, tzinfo=datetime.UTC)
+
+
+@pytest.mark.parametrize("said", ["0001-01-01T00:00:00+23:00", 7, None, "soon"])
+def test_a_time_that_is_none_is_a_bad_reply(said):
+    with pytest.raises(ModelError, match="bad_reply"):
+        message_batches._status({"id": "x", "processing_status": "ended", "created_at": said, "request_counts": {}})

@@ -129,13 +129,14 @@ def test_every_other_answer_is_one_kind_of_error_after_one_request(answer, kind,
     assert error.retry_after_s == (3.0 if kind == "rate_limit" else None)
 
 
-def test_nobody_there_is_a_connection_error():
+def test_nobody_there_is_unreachable():
     with serve(lambda asked: Answer({})) as server:
         pass
     model = openai_compatible.open(config.Model("openai", "m", base_url=server.url), environ={})
     with model, pytest.raises(ModelError) as raised:
         model.ask(PROMPT, seed=1, temperature=1.0, max_tokens=8)
-    assert (raised.value.kind, raised.value.retryable) == ("connection", True)
+    assert (raised.value.kind, raised.value.retryable) == ("unreachable", True)
+    assert f"nobody answers at {server.url} (" in raised.value.message
 
 
 def test_the_key_never_shows_in_errors_tracebacks_or_names():

@@ -6,6 +6,7 @@ import email.utils
 import time
 import types
 
+import httpx2
 import pytest
 
 from lib.models import sdk
@@ -74,6 +75,30 @@ def test_a_fault_without_a_status_is_a_timeout_a_connection_or_a_bad_reply():
         "APITimeoutError": "timeout", "TimeoutError": "timeout", "APIConnectionError": "connection",
         "ConnectionResetError": "connection", "KeyError": "bad_reply",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("never", ["ConnectError", "ConnectTimeout", "PoolTimeout", "ProxyError"])
+def test_only_a_request_that_was_never_sent_is_unreachable(never):
+    """Names that do not resolve, ports that refuse and hosts without a route are one exception of the HTTP library."""
+
+    class APIConnectionError(Exception):
+        request = httpx2.Request("POST", f"https://user:{KEY}@api.example.org:8443/v1/chat?key={KEY}")
+
+    class APITimeoutError(APIConnectionError): ...
+
+    def made(kind, cause):
+        found = kind("Connection error.")
+        found.__cause__ = getattr(httpx2, cause)("[Errno -2] Name or service not known")
+        return sdk.translate(found, name="m", secrets=[KEY])
+
+    for kind in (APIConnectionError, APITimeoutError):
+        error = made(kind, never)
+        assert (error.kind, error.retryable) == ("unreachable", True)
+        said = "nobody answers at https://api.example.org:8443 ([Errno -2] Name or service not known)"
+        assert error.message == f"m: {said}"
+    for sent in ("ReadError", "WriteError", "RemoteProtocolError", "CloseError"):
+        assert made(APIConnectionError, sent).kind == "connection"
+    assert {made(APITimeoutError, sent).kind for sent in ("ReadTimeout", "WriteTimeout")} == {"timeout"}
 
 
 def test_keys_are_cut_out_of_messages_and_of_their_causes():

@@ -14,6 +14,7 @@ True
 
 from __future__ import annotations
 
+import datetime
 import importlib
 import re
 from collections.abc import Mapping
@@ -27,13 +28,17 @@ if TYPE_CHECKING:
     from lib import config
 
 ErrorKind = Literal[
-    "context_window", "rate_limit", "overloaded", "server", "timeout", "connection", "auth", "login", "billing",
-    "unknown_model", "bad_request", "bad_reply", "bad_usage", "not_recorded", "batch_expired", "batch_canceled",
-    "batch_missing",
+    "context_window", "rate_limit", "overloaded", "server", "timeout", "unreachable", "connection", "auth", "login",
+    "billing", "unknown_model", "bad_request", "bad_reply", "bad_usage", "refusal", "unfinished", "not_recorded",
+    "batch_expired", "batch_canceled", "batch_missing",
 ]  # fmt: skip
-RETRYABLE: frozenset[str] = frozenset({"rate_limit", "overloaded", "server", "timeout", "connection"})
+# `unreachable`: nobody was there, so the request was certainly not received, nor billed. A connection that broke
+# afterwards is a `connection`, of which nobody knows.
+RETRYABLE: frozenset[str] = frozenset({"rate_limit", "overloaded", "server", "timeout", "unreachable", "connection"})
 # No call of the model will do better, whatever its prompt, until a person changes something.
 HOPELESS: frozenset[str] = frozenset({"auth", "login", "billing", "unknown_model"})
+
+GOES_ON = "what was answered is recorded, and the next run goes on from there"
 
 # Provider in study.toml -> module of this package; its `open` makes the model.
 PROVIDERS: dict[str, str] = {
@@ -52,7 +57,8 @@ class Reply(NamedTuple):
 
     `logprobs` maps the text of each likely first token to its log probability (natural log), or
     is None where they were not asked for or the provider gives none. `latency_s` is wall time.
-    `replay_of` is the call whose recorded reply this is.
+    `replay_of` is the call whose recorded reply this is. `ending` says why the model stopped
+    (`lib/models/endings.py`); "" where nobody says.
     """
 
     text: str
@@ -66,6 +72,7 @@ class Reply(NamedTuple):
     reported_cost_usd: float | None = None
     logprobs: dict[str, float] | None = None
     replay_of: str | None = None
+    ending: str = ""
 
 
 class ModelError(RuntimeError):
@@ -93,21 +100,52 @@ class ImpossibleUsage(ModelError):
 
 
 class Refused(RuntimeError):
-    """A provider refuses every call of a model alike; the message says what to set."""
+    """Every call of a model would end alike; the message says what to set, or to start."""
 
     def __init__(self, role: str, model: config.Model, error: CallError) -> None:
         said = f"{error.kind}: {error.message}"
-        whose = "has another model for" if error.kind == "wrong_model" else "would refuse"
+        whose = {"wrong_model": "has another model for", "unreachable": "cannot be reached for"}
         super().__init__(
-            f"{model.provider} {whose} every call of the role {role} alike ({said}): "
-            f"{remedy(error.kind, role, model)}; what was answered is recorded, and the next run goes on from there"
+            f"{model.provider} {whose.get(error.kind, 'would refuse')} every call of the role {role} alike ({said}): "
+            f"{remedy(error.kind, role, model)}; {GOES_ON}"
         )
+
+
+class Paused(RuntimeError):
+    """A provider wants to be left alone for longer than a run waits, or does not answer; the message says when."""
+
+    def __init__(
+        self, role: str, model: config.Model, error: CallError, wait_s: float | None, *, silent: int = 0
+    ) -> None:
+        does = f"has answered none of the last {silent} calls" if silent else "takes no further call"
+        super().__init__(
+            f"{model.provider} {does} of the role {role} ({error.kind}: {error.message}): "
+            f"run again {_moment(wait_s)}; {GOES_ON}"
+        )
+
+
+def _moment(wait_s: float | None) -> str:
+    """In so many seconds, in words."""
+    if wait_s is None:
+        return "when it does"
+    try:
+        until = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=wait_s)
+        return f"after {until:%Y-%m-%d %H:%M} UTC (in {wait_s:.0f} s)"
+    except (OverflowError, ValueError):
+        return "on another day; it named a time beyond all calendars"
 
 
 def remedy(kind: str, role: str, model: config.Model) -> str:
     """What a person has to set or do after an error of a `HOPELESS` kind, or when another model answers."""
     if kind == "login":
         return "run `claude` and log in again"
+    if kind == "unreachable":
+        if model.provider == "local":
+            return "run again, which starts the server of the weights anew"
+        if model.provider == "claude-cli":
+            return "see whether `claude` starts in a terminal, or set MINILAKE_CLAUDE to a program that does"
+        where = f"models.{role}.base_url in study.toml, or MINILAKE_{role.upper()}_BASE_URL"
+        return f"start the server that should listen there, or set {where}, to where it does"
     if kind == "billing":
         return f"add credit to the account that {model.provider} bills, or raise its limit"
     if kind in ("unknown_model", "wrong_model"):

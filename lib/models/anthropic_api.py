@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from lib import config
-from lib.models import Closing, ModelError, NotAvailable, Reply, redaction, sdk, usage, whole
+from lib.models import Closing, ModelError, NotAvailable, Reply, endings, redaction, sdk, usage, whole
 from lib.models.caching import CacheWatch
 from lib.schema import Prompt, sha256
 
@@ -136,6 +136,7 @@ class AnthropicModel(Closing):
                 model=whole(data["model"]),
                 **usage.exclusive(data["usage"])._asdict(),
                 latency_s=latency_s,
+                ending=endings.ending(data.get("stop_reason"), required=True),
             )
         except ModelError:
             raise

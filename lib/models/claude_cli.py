@@ -29,6 +29,7 @@ from lib.models import (
     ModelError,
     NotAvailable,
     Reply,
+    endings,
     messages,
     redaction,
     same_model,
@@ -92,10 +93,14 @@ class ClaudeCli(Closing):
     def ask(self, prompt: Prompt, *, seed: int, temperature: float, max_tokens: int, logprobs: int = 0) -> Reply:
         """One call; see `lib.models.Model.ask`."""
         system, user = messages(prompt)
-        start = time.perf_counter()
-        with tempfile.TemporaryDirectory(prefix="minilake-claude-") as empty:
-            done = self._run(self.arguments(system or SHORT_SYSTEM, Path(empty)), user, folder=Path(empty))
-        latency_s = time.perf_counter() - start
+        with self._folder() as empty:
+            try:
+                arguments = self.arguments(system or SHORT_SYSTEM, Path(empty))
+            except OSError as fault:
+                raise self._nowhere(fault) from None
+            start = time.perf_counter()
+            done = self._run(arguments, user, folder=Path(empty))
+            latency_s = time.perf_counter() - start
         try:
             data = json.loads(done.stdout)
         except (ValueError, RecursionError):
@@ -125,14 +130,26 @@ class ClaudeCli(Closing):
         except subprocess.TimeoutExpired:
             raise ModelError("timeout", f"{self.name}: no answer within {self._timeout_s:.0f} s") from None
         except OSError as fault:
-            raise ModelError("connection", f"{self.name}: {self._program}: {fault.strerror}", retryable=False) from None
+            said = f"{self.name}: {self._program} cannot be started: {fault.strerror}"
+            raise ModelError("unreachable", said, retryable=False) from None
+
+    def _folder(self) -> tempfile.TemporaryDirectory[str]:
+        """An empty folder; what the program leaves in it, or a folder that will not go, costs no reply."""
+        try:
+            return tempfile.TemporaryDirectory(prefix="minilake-claude-", ignore_cleanup_errors=True)
+        except OSError as fault:
+            raise self._nowhere(fault) from None
+
+    def _nowhere(self, fault: OSError) -> ModelError:
+        said = f"{self.name}: no room for a temporary folder: {fault.strerror} (TMPDIR chooses where)"
+        return ModelError("unreachable", said, retryable=False)  # nothing was started
 
     def _version(self) -> str:
-        with tempfile.TemporaryDirectory(prefix="minilake-claude-") as empty:
-            try:
+        try:
+            with self._folder() as empty:
                 done = self._run(["--version"], "", folder=Path(empty))
-            except ModelError as fault:
-                raise NotAvailable(fault.message) from None
+        except ModelError as fault:
+            raise NotAvailable(fault.message) from None
         return redaction.redact(f"claude {done.stdout.strip()[:80]}")
 
     def _error(self, said: str, status: int) -> ModelError:
@@ -153,6 +170,7 @@ class ClaudeCli(Closing):
                 **tokens._asdict(),
                 latency_s=latency_s,
                 reported_cost_usd=usage.cost_usd(cost),
+                ending=endings.ending(data.get("stop_reason")),
             )
         except ModelError:
             raise

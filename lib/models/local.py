@@ -18,19 +18,23 @@ from typing import Any
 from lib import config
 from lib.models import (
     Closing,
+    ErrorKind,
     ModelError,
     NotAvailable,
     Reply,
     chat,
+    endings,
     first_token,
     gguf,
     llama_server,
     same_model,
+    usage,
     whole,
 )  # fmt: skip
 from lib.schema import Prompt
 
 WHOLE_DISTRIBUTION = {"top_k": 0, "top_p": 1.0, "min_p": 0.0}
+SHOWN = 300  # characters of a message that are kept
 CALL_S = 3600.0  # a 32k-token prompt on two slow cores
 
 
@@ -111,9 +115,10 @@ class LocalModel(Closing):
         except TimeoutError:
             raise ModelError("timeout", f"{self.name} gave no answer within {CALL_S:.0f} s") from None
         except (OSError, http.client.HTTPException) as fault:
-            gone = "" if self._server.alive() else "; its server has ended"
-            message = f"{self.name}: {type(fault).__name__}: {fault}{gone}"
-            raise ModelError("connection", message, retryable=self._server.alive()) from None
+            alive = self._server.alive()
+            message = f"{self.name}: {type(fault).__name__}: {fault}" + ("" if alive else "; its server has ended")
+            kind: ErrorKind = "unreachable" if isinstance(fault, ConnectionRefusedError) else "connection"
+            raise ModelError(kind, message, retryable=alive) from None
         except ValueError as fault:
             raise ModelError("bad_reply", f"{self.name}: {fault}") from None
         if error := data.get("error"):
@@ -132,25 +137,25 @@ class LocalModel(Closing):
 
     def _reply(self, data: dict[str, Any], *, latency_s: float, max_tokens: int) -> Reply:
         try:
-            choice, usage = data["choices"][0], data["usage"]
-            prompt_tokens, output_tokens = usage["prompt_tokens"], usage["completion_tokens"]
-            cached = usage.get("prompt_tokens_details", {}).get("cached_tokens", 0)
-            text, said = choice["message"]["content"] or "", data["model"]
+            choice, used = data["choices"][0], data["usage"]
+            tokens = usage.inclusive(used)
             first = ((choice.get("logprobs") or {}).get("content") or [None])[0]
-        except (KeyError, IndexError, TypeError) as fault:
-            raise ModelError("bad_reply", f"{self.name}: a reply without {fault}") from None
-        if choice.get("finish_reason") == "length" and output_tokens < max_tokens:
-            window = self.details["window"]
-            message = f"{self.name}: {prompt_tokens} + {max_tokens} tokens of reply, a window of {window}"
+            said = whole(data["model"])
+            reply = Reply(
+                text=whole(choice["message"]["content"] or ""),
+                model=self.name if same_model(said, self.name) or said == str(self._path) else said,
+                **tokens._asdict(),
+                latency_s=latency_s,
+                logprobs=first_token(first) if first else None,
+                ending=endings.ending(choice.get("finish_reason")),
+            )
+        except ModelError:
+            raise
+        except Exception as fault:  # a program of somebody's own may say anything; its call ends as a row
+            message = f"{self.name}: no reply as llama.cpp gives: {type(fault).__name__}: {fault}"[:SHOWN]
+            raise ModelError("bad_reply", message) from None
+        if reply.ending == "length" and reply.output_tokens < max_tokens:
+            window, asked = self.details["window"], used["prompt_tokens"]
+            message = f"{self.name}: {asked} + {max_tokens} tokens of reply, a window of {window}"
             raise ModelError("context_window", message)
-        return Reply(
-            text=whole(text),
-            model=self.name if same_model(said, self.name) or said == str(self._path) else said,
-            input_tokens=prompt_tokens - cached,
-            cache_read_tokens=cached,
-            cache_write_tokens=0,
-            cache_write_1h_tokens=0,
-            output_tokens=output_tokens,
-            latency_s=latency_s,
-            logprobs=first_token(first) if first else None,
-        )
+        return reply

@@ -113,8 +113,9 @@ class Batches:
         custom_id, result = entry["custom_id"], entry.get("result")
         kind = result.get("type") if isinstance(result, dict) else None
         if not isinstance(result, dict) or kind == "succeeded":
+            said = result.get("message") if isinstance(result, dict) else None
             try:
-                reply = self.model.reply(result and result.get("message"), latency_s=latency_s)
+                reply = self.model.reply(said, latency_s=latency_s)
             except ModelError as broken:
                 return Result(custom_id, None, CallError(broken.kind, broken.message))
             named = self.model.name if same_model(reply.model, self.model.name) else reply.model
@@ -167,13 +168,18 @@ def split(prompts: Iterable[tuple[str, Prompt]]) -> Iterator[dict[str, Prompt]]:
 
 def _status(data: Mapping[str, Any]) -> Status:
     try:
-        ended_at = data.get("ended_at")
         return Status(
             id=data["id"],
             ended=data["processing_status"] == "ended",
-            created_at=datetime.datetime.fromisoformat(data["created_at"]),
-            ended_at=datetime.datetime.fromisoformat(ended_at) if ended_at else None,
+            created_at=_moment(data["created_at"]),
+            ended_at=_moment(data["ended_at"]) if data.get("ended_at") else None,
             counts={key: int(number) for key, number in data["request_counts"].items()},
         )
-    except (KeyError, TypeError, ValueError, AttributeError) as fault:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as fault:
         raise ModelError("bad_reply", f"a batch without {fault}") from None
+
+
+def _moment(said: str) -> datetime.datetime:
+    """A time in UTC; one that does not say how far from UTC it is, is taken to be in UTC."""
+    moment = datetime.datetime.fromisoformat(said)
+    return (moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)).astimezone(datetime.UTC)

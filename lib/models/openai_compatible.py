@@ -15,7 +15,19 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from lib import config
-from lib.models import Closing, ModelError, NotAvailable, Reply, chat, first_token, redaction, sdk, usage, whole
+from lib.models import (
+    Closing,
+    ModelError,
+    NotAvailable,
+    Reply,
+    chat,
+    endings,
+    first_token,
+    redaction,
+    sdk,
+    usage,
+    whole,
+)
 from lib.schema import Prompt
 
 OPENAI = "https://api.openai.com/v1"
@@ -119,17 +131,26 @@ class OpenAIModel(Closing):
             choice, used = data["choices"][0], data["usage"]
             if choice.get("error") or choice.get("finish_reason") == "error":  # OpenRouter's: broken off on the way
                 raise ValueError(f"broken off by an error: {choice.get('error')}")
+            said = choice["message"]
+            refused = said.get("refusal")  # OpenAI's own, in words, in the place of an answer
             first = ((choice.get("logprobs") or {}).get("content") or [None])[0]
             return Reply(
-                text=whole(choice["message"].get("content") or ""),
+                text=whole(_text(said.get("content")) or refused or ""),
                 model=whole(data["model"]),
                 **usage.inclusive(used)._asdict(),
                 latency_s=latency_s,
                 reported_cost_usd=usage.cost_usd(used.get("cost")),  # OpenRouter's
                 logprobs=first_token(first) if first else None,
+                ending="refusal" if refused else endings.ending(choice.get("finish_reason")),
             )
         except ModelError:
             raise
         except Exception as fault:  # whatever a body may hold, its call ends as a row
             error = sdk.translate(fault, name=self.name, secrets=self._secrets)
         raise error
+
+
+def _text(content: Any) -> str:
+    """What a message says: a text, or (Mistral's reasoning models) the parts of it that are text."""
+    parts = content if isinstance(content, list) else [{"type": "text", "text": content or ""}]
+    return "".join(part["text"] for part in parts if part["type"] == "text")

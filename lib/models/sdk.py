@@ -84,12 +84,32 @@ def translate(fault: Exception, *, name: str, secrets: Iterable[str]) -> ModelEr
         wait = retry_after_s(getattr(getattr(fault, "response", None), "headers", {}))
         return ModelError(kind, f"{name}: HTTP {status}: {said}", retry_after_s=wait)
     names = {base.__name__ for base in type(fault).__mro__}
+    if _unsent(fault):
+        cause = redact(str(fault.__cause__ or fault), secrets)[:SHOWN]
+        return ModelError("unreachable", f"{name}: nobody answers at {redact(_address(fault), secrets)} ({cause})")
     if "APITimeoutError" in names or isinstance(fault, TimeoutError):
         return ModelError("timeout", f"{name}: no answer within {TIMEOUT_S:.0f} s")
     if "APIConnectionError" in names or "TransportError" in names or isinstance(fault, OSError):
         cause = redact(str(fault.__cause__ or ""), secrets)[:SHOWN]
         return ModelError("connection", f"{name}: {said}" + (f" ({cause})" if cause else ""))
     return ModelError("bad_reply", f"{name}: {type(fault).__name__}: {said}")
+
+
+def _unsent(fault: BaseException) -> bool:
+    """Whether the request was certainly never sent: no connection came about (refused, no such name, no route)."""
+    import httpx2
+
+    never = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError)
+    return isinstance(fault, never) or isinstance(fault.__cause__, never)
+
+
+def _address(fault: BaseException) -> str:
+    """Where a request was to go: scheme, host and port."""
+    try:
+        url = fault.request.url  # type: ignore[attr-defined]  # of the SDKs' and of the HTTP library's faults
+        return f"{url.scheme}://{url.netloc.decode()}"
+    except (AttributeError, RuntimeError, UnicodeDecodeError):
+        return "its address"
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
