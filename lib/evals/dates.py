@@ -19,9 +19,11 @@ from datetime import date
 from lib.evals import disguise
 
 NAMES = (
-    "january jan janeiro enero janvier janv januar janner gennaio i", "february feb fevereiro fev febrero fevrier fevr febbraio februar ii",
+    "january jan janeiro enero janvier janv januar janner gennaio i",
+    "february feb fevereiro fev febrero fevrier fevr febbraio februar ii",
     "march mar marco marzo mars marz iii", "april apr abril abr avril avr aprile iv", "may maio mai mayo maggio v",
-    "june jun junho junio juin juni giugno vi", "july jul julho julio juillet juil juli luglio vii",
+    "june jun junho junio juin juni giugno vi",
+    "july jul julho julio juillet juil juli luglio vii",
     "august aug agosto ago aout viii", "september sep sept setembro set septiembre septembre settembre ix",
     "october oct outubro out octubre octobre oktober okt ottobre ott x",
     "november nov novembro noviembre novembre xi", "december dec dezembro dez diciembre dic decembre dezember dicembre xii",
@@ -48,8 +50,9 @@ DATE = "|".join(rf"(?<!\d){form}(?!\d)" for form, _ in FORMS)  # its groups are 
 # What says that a day is one of birth, in folded letters: a word that may go on, or one with its mark.
 BORN = (
     r"(?:birth|born\b|\bd\W?o\W?b\b|nascid[oa]|nasc(?:imento|ita)?\b|\bd(?:ata|t)?\W{0,2}(?:de\s)?n(?:asc)?\W{0,2}[.:=]"
-    r"|\bdn\b|\bf\W?n\W?:|aniversario|\bnee?\b|naissance|anniv|\bgeb(?:oren|urt)?|\bnat[oa]\b|compleanno|\bnacid[oa]"
-    r"|nacimiento|cumpleanos|\bfodt\b|\bfodd\b|fodsels|urodz|syntyn|geboorte|\bdogum|рожд|родил|народж|出生|生年|生日|생년|생일|\(b\.)"
+    r"|\bd/?n\b|\bf\W?n\W?:|aniversario|\bnee?\b|naissance|anniversaire|\bgeb\b|\bgeb(?:oren|urt)|compleanno"
+    r"|\bnat[oa]\s(?:il|a|in|nel|l)\b|\bnacid[oa]|nacimiento|cumpleanos|\bfodt\b|\bfodd\b|fodsels|urodz|\bur\.|syntyn"
+    r"|geboorte|\bdogum|рожд|родил|народж|出生|生年|生日|생년|생일|\(b\.)"
 )
 BIRTH = re.compile(rf"{BORN}[^\d\n,;|{{}}]{{0,24}}\n?\s{{0,8}}(?:{DATE})")
 _PATTERNS = tuple((re.compile(rf"(?<!\d)(?={form}(?!\d))"), orders) for form, orders in FORMS)

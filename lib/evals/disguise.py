@@ -34,7 +34,9 @@ DIGEST = re.compile(
     r"|[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12})(?![0-9A-Za-z])"
 )
 # What stands before a value in JSON, YAML, a form or an address, and tags: between parts of a value that is split.
-LABEL = re.compile(r"""["']?(?<![^\W_])[^\W\d_][\w.-]{0,40}["']?\s{0,3}[:=]\s{0,3}|["']\d{1,3}["']\s?:\s?|<[^<>]{1,80}>""")
+LABEL = re.compile(
+    r"""["']?(?<![^\W_])[^\W\d_][\w.-]{0,40}["']?\s{0,3}[:=]\s{0,3}|["']\d{1,3}["']\s?:\s?|<[^<>]{1,80}>"""
+)
 QUOTE = re.compile(r"""["'{}\[\]]""")
 AT, DOT = "arroba|arobase|chiocciola|klammeraffe", "dot|ponto|punto|point|punkt"  # in the languages of `dates`
 SPOKEN = re.compile(rf"(?<![^\W_])(?:at|{AT}|{DOT})(?![^\W_])")
@@ -78,7 +80,7 @@ class View:
 
     @functools.cached_property
     def values(self) -> str:
-        """The folded text without names of fields, tags, quotes and brackets: the parts of a split value come together."""
+        """The folded text without names of fields, tags, quotes and brackets: parts of a split value come together."""
         return QUOTE.sub("", LABEL.sub("", self.folded))
 
     @functools.cached_property
@@ -92,7 +94,9 @@ def views(text: str) -> tuple[View, ...]:
     """The text, what it is after its escapes, one round after another, and what is packed in each of these."""
     found, texts = [text], [text]
     for _ in range(ROUNDS):
-        texts = [new for one in texts for new in (escapes.opened(one), escapes.unpacked(one)) if new and new not in found]
+        texts = [
+            new for one in texts for new in (escapes.opened(one), escapes.unpacked(one)) if new and new not in found
+        ]
         found += texts
     return tuple(map(View, dict.fromkeys(found)))
 

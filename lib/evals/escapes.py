@@ -2,8 +2,8 @@ r"""Characters that are written as something else: escapes of programs and of th
 
 Opened are the escapes of JSON, Python, C and JavaScript (`\u0041`, `\u{41}`, `\x41`, `\101`, `\N{...}`, `%u0041`),
 HTML (`&#65;`), addresses (`%41`), quoted-printable (`=41`), `U+0041`, tag characters, and what a
-right-to-left override shows backwards; unpacked are base64 and hex that hold a text. One layer a call. What is no escape
-stays; what cannot be told from one (`x=41`) is opened, so look at the text as it was, too. Not opened:
+right-to-left override shows backwards; unpacked are base64 and hex that hold a text. One layer a call. What is
+no escape stays; what cannot be told from one (`x=41`) is opened, so look at the text as it was, too. Not opened:
 compression, encryption, other bases, numbers in words.
 
 >>> opened("Jos\\u00e9 =C3=81 &amp;"), unpacked("the cpf NTI5Ljk4Mi4yNDctMjU= of")
@@ -26,15 +26,15 @@ ESCAPE = re.compile(
 )
 OCTET = re.compile(r"(?:\\x|%|=)(..)|\\(...)")
 SHORT = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "v": "\v", "b": ""}
-TOO_LONG = re.compile(r"&#\d{8,}|&#[xX][0-9a-fA-F]{8,}")  # no character has such a number, and Python refuses to read it
+TOO_LONG = re.compile(
+    r"&#\d{8,}|&#[xX][0-9a-fA-F]{8,}"
+)  # no character has such a number, and Python refuses to read it
 HALVES = re.compile(r"[\ud800-\udfff]")
 TAG = re.compile(r"[\U000e0020-\U000e007e]")  # invisible, each the double of a character of ASCII
 BACKWARDS = re.compile(r"\u202e([^\u202c\u2069\n]*)")
 # Folded as in mail, or as it is; 8 characters and 4 bytes at least, since shorter ones are ordinary words and numbers.
 BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{60}(?:[A-Za-z0-9+/]{4}){0,4}\r?\n)*[A-Za-z0-9+/_-]{8,}={0,2}")
-HEX = re.compile(
-    r"(?<![0-9A-Za-z])(?:0x)?[0-9a-fA-F]{2}(?:[\s:,_-]{0,2}(?:0x)?[0-9a-fA-F]{2}){3,}(?![0-9A-Za-z])"
-)
+HEX = re.compile(r"(?<![0-9A-Za-z])(?:0x)?[0-9a-fA-F]{2}(?:[\s:,_-]{0,2}(?:0x)?[0-9a-fA-F]{2}){3,}(?![0-9A-Za-z])")
 BEFORE = 24  # characters, enough for a label
 
 
@@ -52,7 +52,7 @@ def opened(text: str) -> str:
 
 
 def unpacked(text: str) -> str:
-    """What the base64 and the hex in a text hold, a line each with what stands before it; nothing where they hold no text."""
+    """What base64 and hex in a text hold, a line each with what stands before it; nothing where they hold no text."""
     held = [(match, part) for match in HEX.finditer(text) if (part := _of_hex(match[0]))]
     held += [(match, part) for match in BASE64.finditer(text) if (part := _of_base64(match[0]))]
     return "\n".join(text[max(0, match.start() - BEFORE) : match.start()] + part for match, part in held)

@@ -16,16 +16,21 @@ from lib.models import redaction
 
 # Beside redaction's (Anthropic, OpenAI, Google, Hugging Face, GitHub, AWS): what a key begins with, its body behind.
 PREFIXES = (
-    r"github_pat_", r"gl(?:pat|dt|rt|cbt|ptt|soat|ft|agent|imt)-", r"xox[a-z]-", r"xapp-", r"xwfp-", r"[rs]k_(?:live|test)_",
-    r"whsec_", r"npm_", r"pypi-", r"rubygems_", r"dckr_pat_", r"SG\.", r"gsk_", r"xai-", r"pplx-", r"nvapi-", r"tvly-", r"r8_",
-    r"ya29\.", r"1//0", r"GOCSPX-", r"do[opr]_v1_", r"dapi", r"shp(?:at|ss|ca|pa)_", r"sq0[a-z]{3}-", r"lin_api_", r"ntn_",
-    r"figd_", r"PMAK-", r"sbp_", r"hv[sbr]\.", r"ATATT", r"ATCTT", r"glsa_", r"glc_", r"tskey-", r"EAA[A-Z]", r"key-",
-    r"AGE-SECRET-KEY-1", r"sk-(?:ant|proj|svcacct|or)-", r"pat[A-Za-z0-9]{14}\.", r"eyJ", r"fm2_", r"NRAK-", r"pscale_",
+    r"github_pat_", r"gl(?:pat|dt|rt|cbt|ptt|soat|ft|agent|imt)-", r"xox[a-z]-", r"xapp-", r"xwfp-", r"whsec_",
+    r"[rs]k_(?:live|test)_", r"pypi-(?=[\w-]{0,60}[A-Z])", r"dckr_pat_", r"SG\.", r"nvapi-", r"tvly-", r"ya29\.", r"1//0",
+    r"GOCSPX-", r"do[opr]_v1_", r"shp(?:at|ss|ca|pa)_", r"sq0[a-z]{3}-", r"figd_", r"PMAK-", r"hv[sbr]\.", r"AT[AC]TT",
+    r"glsa_", r"glc_", r"tskey-", r"AGE-SECRET-KEY-1", r"sk-(?:ant|proj|svcacct|or)-", r"pat[A-Za-z0-9]{14}\.", r"fm2_",
+    r"NRAK-", r"pscale_(?:tkn|oauth|pw)_",
 )  # fmt: skip
-TOKEN = re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(PREFIXES)})(?=[\w.=-]{{0,60}}\d)[\w.=-]{{16,}}")
+# Letters and digits follow these; else it is a name such as npm_config_2.
+WORDS = "npm_|gsk_|r8_|rubygems_|lin_api_|ntn_|sbp_|xai-|pplx-"
+TOKEN = re.compile(
+    rf"(?<![A-Za-z0-9])(?:(?:{'|'.join(PREFIXES)})(?=[\w.=/-]{{0,60}}\d)[\w.=/-]{{16,}}"
+    rf"|(?:{WORDS})(?=[A-Za-z]{{0,60}}\d)[A-Za-z0-9]{{16,}})"
+)
 OTHER = re.compile(
-    r"""(?x) (?<![A-Za-z0-9])(?:A3T[A-Z0-9]|AKIA|ASIA|ABIA|ACCA|AGPA|AIDA|AIPA|ANPA|ANVA|AROA)[A-Z0-9]{16}(?![A-Za-z0-9])
-    | (?<![A-Za-z0-9])(?:AC|SK)[0-9a-f]{32}(?![A-Za-z0-9])
+    r"""(?x) (?<![A-Za-z0-9])(?:A3T[A-Z0-9]|A(?:KIA|SIA|BIA|CCA|GPA|IDA|IPA|NPA|NVA|ROA))[A-Z0-9]{16}(?![A-Za-z0-9])
+    | (?<![A-Za-z0-9])(?:AC|SK|dapi|key-)[0-9a-f]{32}(?![A-Za-z0-9]) | (?<![A-Za-z0-9+/])EAA[A-Z][A-Za-z0-9]{80,}
     | (?<![A-Za-z0-9])eyJ[\w-]{8,}\.eyJ[\w-]{4,}\.
     | (?<![\w-])[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,45}(?![\w-]) | (?<!\d)\d{8,10}:AA[\w-]{33}
     | hooks\.slack\.com/(?:services|workflows|triggers)/[\w/]{8,} | discord(?:app)?\.com/api/webhooks/\d+/[\w-]{8,}
@@ -35,21 +40,23 @@ OTHER = re.compile(
 AWS_SECRET = re.compile(r"(?<![A-Za-z0-9/+=_.-])(?=[^a-z]{0,39}[a-z])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+_.-])")
 # A name that may be a part of another one (db_password, "clientSecret"), then its value.
 _GAP = r"""["']?\s{0,3}(?::=|=>|[:=])\s{0,3}"""
+_NAMES = r"token|secret|credentials?|api[-_ ]?key|(?:access|account|private|auth|signing|encryption)[-_ ]?key"
 SECRET = re.compile(
-    rf"""(?ix) (?:token|secret|api[-_ ]?key|(?:access|account|private|auth|signing|encryption)[-_ ]?key|credentials?){_GAP}
-    (?:(?:bearer|basic|token)\s+)?["']?(?=[^\s"',;}}]{{0,80}}\d)[^\s"',;}}&\\]{{8,}}"""
+    rf"""(?ix) (?:{_NAMES}){_GAP} (?:(?:bearer|basic|token)\s+)?["']?(?=[^\s"',;}}]{{0,80}}\d)[^\s"',;}}&\\]{{8,}}"""
 )
+_WORDS = r"senha|contrase[nñ]a|mot[ ]de[ ]passe|kennwort|palavra-passe|pass(?:word|wd|phrase|wort)"
 PASSWORD = re.compile(
-    rf"""(?ix) (?:pass(?:word|wd|phrase|wort)|(?<![a-z])(?:pwd|pass|psw)|senha|contrase[nñ]a|mot[ ]de[ ]passe|kennwort|palavra-passe)
-    {_GAP} (?: (["'])(?P<quoted>[^"'\n]{{4,80}})\1 | (?P<bare>[^\s"',;}}&<>\\]{{4,80}})(?P<rest>[ ]\S)? )"""
+    rf"""(?ix) (?:{_WORDS}|(?<![a-z])(?:pwd|psw|(?P<weak>pass))) {_GAP}
+    (?: (?P<mark>["'])(?P<quoted>[^"'\n]{{4,80}})(?P=mark) | (?P<bare>[^\s"',;}}&<>\\]{{4,80}})(?P<rest>[ ]\S)? )"""
 )
 HEADER = re.compile(
-    r"""(?ix) authorization["']?\s*[:=]\s*["']?(?:bearer|basic|token|digest|negotiate|aws4\S*|apikey)\s+["']?[^\s"',;}&\\]{6,}"""
+    r"""(?ix) authorization["']?\s*[:=]\s*["']?(?:bearer|basic|token|digest|negotiate|aws4\S*|apikey)\s+["']?
+    [^\s"',;}&\\]{6,}"""
 )
 BEARER_WORD = re.compile(r"(?<![:=\"'] )(?<![:=\"'])\b[Bb]earer\s+[a-z]{1,30}(?![\w.=-])")  # of a security, in prose
 NO_PASSWORD = re.compile(
-    r"""(?ix) none|null|true|false|empty|unset|required|optional|missing|redacted|hidden|changeme|string|text|str|yes|no|n/?a
-    |undefined|unknown|invalid|wrong|expired|sha256:.*|[*.x•#\[(<${%_-].*"""
+    r"""(?ix) none|null|true|false|empty|unset|required|optional|missing|redacted|hidden|changeme|string|text|str|yes|no
+    |n/?a|undefined|unknown|invalid|wrong|expired|sha256:.*|[*.x•#\[(<${%_-].*"""
 )
 
 
@@ -68,7 +75,7 @@ def _password(match: re.Match[str]) -> bool:
     value = match["quoted"] or match["bare"]
     if NO_PASSWORD.fullmatch(value):
         return False
-    return bool(match["quoted"] or not match["rest"] or re.search(r"\d", value))
+    return bool(re.search(r"\d", value) or not (match["weak"] or match["rest"]))
 
 
 def _mixed(run: str) -> bool:

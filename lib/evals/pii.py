@@ -1,8 +1,8 @@
 r"""Personal data and keys by their shape: what may stand in no file that a run writes.
 
-Found are CPF and CNPJ (`taxpayer`), dates of birth (`dates`), e-mails and phones (`contacts`), and keys (`keys`), each in
-every reading that `disguise` has of a text. Values that are known beforehand, names above all, are found
-by `planted`. A date counts where a word of birth stands before it; any other date is planted or nobody's.
+Found are CPF and CNPJ (`taxpayer`), dates of birth (`dates`), e-mails and phones (`contacts`), and keys
+(`keys`), each in every reading that `disguise` has of a text. Values that are known beforehand, names above
+all, are found by `planted`. A date counts where a word of birth stands before it; any other date is planted or nobody's.
 
 >>> shapes("CPF 529.982.247-25, born 17/05/1990"), shapes("order 52998224726 of 17/05/1990")
 (['cpf', 'date of birth'], [])
@@ -31,9 +31,9 @@ def shapes(text: str) -> list[str]:
     for view in disguise.views(text):
         for seen in dict.fromkeys((view.plain, view.latin)):
             found |= _kinds(seen)
-        if view.values != view.folded:
-            found |= {kind for kind in ("cpf", "cnpj") if NUMBERS[kind](view.values)}
-        if dates.shows_birth(view.folded):
+        if view.values != view.folded and taxpayer.shows_split_cpf(view.values):
+            found.add("cpf")
+        if dates.shows_birth(view.folded) or dates.shows_birth(disguise.fold(view.latin)):
             found.add("date of birth")
     return sorted(found)
 

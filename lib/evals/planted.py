@@ -70,6 +70,8 @@ def _wanted(value: str) -> Wanted:
 
 def _forms(value: str) -> Iterable[str]:
     yield value
+    words = value.split()
+    yield " ".join([*words[-1:], *words[:-1]])  # last name first
     if re.fullmatch(r"\s*\+[\d\s().-]{9,}", value):  # +55 11 98765-4321 without +55
         yield "".join(re.findall(r"\d", value))[-NUMBER:]
 
@@ -99,7 +101,7 @@ def _form_in(view: View, form: str) -> bool:
 
 def _person_in(text: str, name: str) -> bool:
     parts = re.findall(r"[^\W\d_]+", name)
-    if len(parts) < 2 or parts[-1] not in text:
+    if len(parts) < 2 or not (parts[0] in text or parts[-1] in text):
         return False
     return (pattern := _person(name)) is not None and pattern.search(text) is not None
 
@@ -123,6 +125,9 @@ def _person(name: str) -> re.Pattern[str] | None:
         particles = rf"(?:(?:{'|'.join(sorted(PARTICLES))})[\W_]{{1,3}}){{0,2}}"
         ways += [rf"{_BEGIN}{first[0]}\.{_GAP}{some}{particles}{other}", rf"{other}[\W_]{{1,3}}{first[0]}\."]
         if middle:
-            ways += [rf"{_BEGIN}{first[0]}{_GAP}{every}{particles}{other}", rf"{other}[\W_]{{1,3}}{first[0]}{_GAP}{every}"]
+            ways += [
+                rf"{_BEGIN}{first[0]}{_GAP}{every}{particles}{other}",
+                rf"{other}[\W_]{{1,3}}{first[0]}{_GAP}{every}",
+            ]
             ways.append(one + "".join(rf"[\W_]{{1,3}}{part[0]}" for part in (*middle, last)) + _END)
     return re.compile("|".join(ways))

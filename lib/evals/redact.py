@@ -12,6 +12,7 @@ import hashlib
 import json
 import re
 import unicodedata
+import uuid
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -112,17 +113,21 @@ def safe_text(text: str, planted_values: Mapping[str, str | None] | Iterable[str
 
 
 def write(path: Path, text: str, planted_values: Mapping[str, str | None] | Iterable[str | None] = ()) -> None:
-    """Write a text that shows nothing; whole or not at all.
+    """Write a text that shows nothing; whole or not at all, also when several write the same file at once.
 
     Raises:
         RedactionError: something was found; the file is as it was.
+        OSError: it cannot be written; nothing is left beside it.
     """
     if found := scan(text, planted_values):
         raise RedactionError(f"{path} is not written, it would show: {', '.join(found)}")
     path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_suffix(path.suffix + ".part")
-    scratch.write_text(text, encoding="utf-8", newline="\n")
-    scratch.replace(path)
+    scratch = path.with_name(f"{path.name}.{uuid.uuid4().hex}.part")  # nobody else's, with the rights of any new file
+    try:
+        scratch.write_text(text, encoding="utf-8", newline="\n")
+        scratch.replace(path)
+    finally:
+        scratch.unlink(missing_ok=True)
 
 
 def _outline(text: str) -> dict[str, str | int]:

@@ -41,6 +41,12 @@ ROW_LETTERED = re.compile(
     r"(?<!\d)(?:(?<![A-Za-z])|(?=\d)|(?<=[a-z])(?=[A-Z])|(?<=CNPJ)|(?<=cnpj))"
     rf"(?=({_groups((2, 3, 3, 4), '[0-9A-Za-z]', TORN)}{MARK}[0-9]{TORN}[0-9])(?!\d))"
 )
+ODD = re.compile(r"[^\s./_-]")  # a mark that CPF and CNPJ are not written with
+# In parts, over fields: one break where a group ends, of whatever stood between two values.
+_PART, _BREAK = "[0-9]{3}", r"[,;&\s]{1,4}"
+SPLIT_CPF = re.compile(
+    rf"{START}(?=((?:{_PART}{_BREAK}{_PART}\.?{_PART}-?|{_PART}\.?{_PART}(?:{_BREAK}{_PART}-?|\.?{_PART}{_BREAK}))[0-9]{{2}}){END})"
+)
 EVEN = re.compile(r"(?<!\d)(?=(\d([^\w\s]|[^\w\s]?[ ])(?:\d\2){9}\d)(?!\d))")  # 5-2-9-9-8-2-2-4-7-2-5
 AMOUNT = {(",", ",", "."), (".", ".", ",")}  # the marks of 529,982,247.25 and 529.982.247,25
 LIKE_CPF = re.compile(
@@ -87,7 +93,7 @@ def shows_cpf(text: str) -> bool:
     """Whether a plain text shows a CPF."""
     if LIKE_CPF.search(text) or NAMED_CPF.search(text):
         return True
-    rows = (match for match in ROW_CPF.finditer(text) if match.groups()[1:] not in AMOUNT)
+    rows = (match for match in ROW_CPF.finditer(text) if _written(match) and match.groups()[1:] not in AMOUNT)
     return any(cpf_holds(_bare(match[1])) for match in rows) or any(
         len(set(found := _bare(match[1]))) > 3 and cpf_holds(found) for match in EVEN.finditer(text)
     )
@@ -97,18 +103,34 @@ def shows_cnpj(text: str) -> bool:
     """Whether a plain text shows a CNPJ, of digits or with letters."""
     if LIKE_CNPJ.search(text) or NAMED_CNPJ.search(text):
         return True
-    return any(cnpj_holds(_bare(match[1])) for match in ROW_CNPJ.finditer(text)) or any(
-        _lettered(_bare(match[1])) and _alone(text, match) for match in ROW_LETTERED.finditer(text)
-    )
+    if any(_written(match) and cnpj_holds(_bare(match[1])) for match in ROW_CNPJ.finditer(text)):
+        return True
+    return any(_written(match) and _lettered(match) and _alone(text, match) for match in ROW_LETTERED.finditer(text))
+
+
+def shows_split_cpf(values: str) -> bool:
+    """Whether the values of a record, without its labels, show a CPF in parts."""
+    return any(cpf_holds(_bare(match[1])) for match in SPLIT_CPF.finditer(values))
 
 
 def _bare(matched: str) -> str:
     return "".join(character for character in matched if character.isascii() and character.isalnum())
 
 
-def _lettered(bare: str) -> bool:
-    """A CNPJ with letters; a word of lower case that ends in two digits is left a word."""
-    mixed = bare.isupper() or any(character.isdigit() for character in bare[:12])
+def _written(match: re.Match[str]) -> bool:
+    """Whether a row is one number: no mark of a list in it, or marks between all its groups and nothing within one."""
+    marks = match.groups()[1:]
+    return not _odd(match) or (all(marks) and not re.search(r"[0-9A-Za-z]\s+[0-9A-Za-z]", match[1]))
+
+
+def _odd(match: re.Match[str]) -> bool:
+    return any(ODD.search(mark) for mark in match.groups()[1:])
+
+
+def _lettered(match: re.Match[str]) -> bool:
+    """Whether a row is a CNPJ with letters, and no words: `"id":"dev-000018"` and `deterministic12` are left alone."""
+    bare = _bare(match[1])
+    mixed = bare.isupper() or (not _odd(match) and any(character.isdigit() for character in bare[:12]))
     return mixed and not bare.isdigit() and cnpj_holds(bare.upper())
 
 
