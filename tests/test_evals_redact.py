@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given, settings
@@ -134,3 +135,38 @@ def test_scan_names_kinds_and_planted_fields():
     assert redact.scan(f"{NAME} {CPF}", redact.secrets(intake())) == ["cpf", "planted fullName", "planted taxId"]
     assert redact.scan("nothing here", redact.secrets(intake())) == []
     assert redact.scan(NAME, [None, NAME]) == ["planted value 2"]
+
+
+def test_two_who_write_one_file_do_not_disturb_each_other(tmp_path, monkeypatch):
+    monkeypatch.setattr(redact, "scan", lambda *a: [])
+    path = tmp_path / "x.json"
+    texts = [f"{letter * 200_000}\n" for letter in "abcd"]
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(5):
+            list(pool.map(lambda text: redact.write(path, text), texts))
+            assert path.read_text() in texts
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_write_that_fails_leaves_nothing_and_the_old_file_as_it_was(tmp_path, monkeypatch):
+    path = tmp_path / "x.json"
+    redact.write(path, "old\n")
+
+    def broken(self, target):
+        raise OSError("no space left")
+
+    monkeypatch.setattr(type(path), "replace", broken)
+    with pytest.raises(OSError, match="no space left"):
+        redact.write(path, "new\n")
+    assert path.read_text() == "old\n" and list(tmp_path.iterdir()) == [path]
+
+
+def test_a_written_file_has_the_rights_of_any_new_file(tmp_path):
+    redact.write(tmp_path / "x.json", "text\n")
+    (tmp_path / "y.json").write_text("text\n")
+    assert (tmp_path / "x.json").stat().st_mode == (tmp_path / "y.json").stat().st_mode
+
+
+def test_a_value_in_parts_over_the_fields_of_a_record_is_withheld():
+    stored = redact.stored_reply({"desk": "529.982", "taxId": None, "room": "247-25"}, "raw", intake(room="1"))
+    assert set(json.loads(stored)) == {"withheld"}

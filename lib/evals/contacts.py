@@ -18,12 +18,12 @@ import re
 from lib.evals.disguise import AT, DOT
 
 _OPEN, _SHUT = r"[ \t]?[\[({<*~|]{1,2}[ \t]?", r"[ \t]?[\])}>*~|]{1,2}[ \t]?"
-_AT = rf"(?:\s?@\s?|{_OPEN}(?:at|a|@|(?:{AT})){_SHUT}|[ \t]{{1,3}}(?:{AT})[ \t]{{1,3}})"
+_AT = rf"(?:[ \t]?@\s?|{_OPEN}(?:at|a|@|(?:{AT})){_SHUT}|[ \t]{{1,3}}(?:{AT})[ \t]{{1,3}})"
 _APART = r"[ \t_-]{1,3}"  # around a word that is an at or a dot
 _SPELLED = rf"(?:{_OPEN}(?:(?:{DOT})|\.){_SHUT}|{_APART}(?:{DOT}){_APART}|[ \t]\.[ \t])"
 _LABEL, _TOP = r"[\w-]{1,63}", r"[^\W\d_]{2,24}(?![^\W_])"
 MAIL = re.compile(
-    rf"(?<=[\w+%'-])(?:{_AT}{_LABEL}(?:(?:\.|{_SPELLED}){_LABEL}){{0,8}}?(?:\.|{_SPELLED}){_TOP}"
+    rf"(?<=[\w+%'-])(?<!\\[nrt])(?:{_AT}{_LABEL}(?:(?:\.|{_SPELLED}){_LABEL}){{0,8}}?(?:\.|{_SPELLED}){_TOP}"
     rf"|{_APART}[aä]t{_APART}{_LABEL}(?:{_SPELLED}{_LABEL}){{0,4}}?{_SPELLED}[^\W\d_]{{2,6}}(?![^\W_]))",
     re.I,
 )

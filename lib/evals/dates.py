@@ -26,7 +26,8 @@ NAMES = (
     "july jul julho julio juillet juil juli luglio vii",
     "august aug agosto ago aout viii", "september sep sept setembro set septiembre septembre settembre ix",
     "october oct outubro out octubre octobre oktober okt ottobre ott x",
-    "november nov novembro noviembre novembre xi", "december dec dezembro dez diciembre dic decembre dezember dicembre xii",
+    "november nov novembro noviembre novembre xi",
+    "december dec dezembro dez diciembre dic decembre dezember dicembre xii",
 )  # fmt: skip
 MONTHS = {name: number for number, names in enumerate(NAMES, start=1) for name in names.split()}
 _NAME = "(" + "|".join(sorted(MONTHS, key=len, reverse=True)) + ")"

@@ -28,16 +28,16 @@ INVISIBLE = {"Cf", "Cc", "Cs", "Mn", "Me"}  # format, control, half a pair, mark
 LEET = str.maketrans({"0": "o", "1": "l", "i": "l", "m": "rn", "3": "e", "4": "a", "5": "s", "7": "t", "8": "b"})
 SIGNS = {"|": "l", "!": "l", "$": "s", "@": "a"}  # the same, between letters only: elsewhere they part words
 SIGN = re.compile(r"(?<=[^\W_])[|!](?=[^\W_])|[$@](?=[^\W_])")
-# SHA-256, SHA-1, trace ids, span ids, UUIDs: random digits that mean nobody. One letter at least.
+# SHA-256, SHA-1, trace ids, span ids, the end of a version (1+0a1b2c3d4e5f), UUIDs: random digits that mean nobody.
+# One letter at least.
 DIGEST = re.compile(
-    r"(?<![0-9A-Za-z])(?=[0-9-]{0,63}[a-fA-F])(?:[0-9a-f]{64}|[0-9a-f]{40}|[0-9a-f]{32}|[0-9a-f]{16}"
+    r"(?<![0-9A-Za-z])(?=[0-9-]{0,63}[a-fA-F])(?:[0-9a-f]{64}|[0-9a-f]{40}|[0-9a-f]{32}|[0-9a-f]{16}|(?<=\d\+)[0-9a-f]{12}"
     r"|[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12})(?![0-9A-Za-z])"
 )
 # What stands before a value in JSON, YAML, a form or an address, and tags: between parts of a value that is split.
-LABEL = re.compile(
-    r"""["']?(?<![^\W_])[^\W\d_][\w.-]{0,40}["']?\s{0,3}[:=]\s{0,3}|["']\d{1,3}["']\s?:\s?|<[^<>]{1,80}>"""
-)
-QUOTE = re.compile(r"""["'{}\[\]]""")
+LABEL = re.compile(r"""["']?(?<![^\W_])[^\W\d_][\w.-]{0,40}["']?\s{0,3}[:=]\s{0,3}|["']\d{1,3}["']\s?:\s?""")
+TAG = re.compile(r"<[^<>]{1,80}>")
+QUOTE = re.compile(r"""["'{}\[\]]|(?<![^\W_])null(?![^\W_])\s?,?""")
 AT, DOT = "arroba|arobase|chiocciola|klammeraffe", "dot|ponto|punto|point|punkt"  # in the languages of `dates`
 SPOKEN = re.compile(rf"(?<![^\W_])(?:at|{AT}|{DOT})(?![^\W_])")
 
@@ -81,7 +81,7 @@ class View:
     @functools.cached_property
     def values(self) -> str:
         """The folded text without names of fields, tags, quotes and brackets: parts of a split value come together."""
-        return QUOTE.sub("", LABEL.sub("", self.folded))
+        return QUOTE.sub("", LABEL.sub("", TAG.sub(",", self.folded)))
 
     @functools.cached_property
     def joined(self) -> str:

@@ -17,10 +17,11 @@ from lib.models import redaction
 # Beside redaction's (Anthropic, OpenAI, Google, Hugging Face, GitHub, AWS): what a key begins with, its body behind.
 PREFIXES = (
     r"github_pat_", r"gl(?:pat|dt|rt|cbt|ptt|soat|ft|agent|imt)-", r"xox[a-z]-", r"xapp-", r"xwfp-", r"whsec_",
-    r"[rs]k_(?:live|test)_", r"pypi-(?=[\w-]{0,60}[A-Z])", r"dckr_pat_", r"SG\.", r"nvapi-", r"tvly-", r"ya29\.", r"1//0",
-    r"GOCSPX-", r"do[opr]_v1_", r"shp(?:at|ss|ca|pa)_", r"sq0[a-z]{3}-", r"figd_", r"PMAK-", r"hv[sbr]\.", r"AT[AC]TT",
-    r"glsa_", r"glc_", r"tskey-", r"AGE-SECRET-KEY-1", r"sk-(?:ant|proj|svcacct|or)-", r"pat[A-Za-z0-9]{14}\.", r"fm2_",
-    r"NRAK-", r"pscale_(?:tkn|oauth|pw)_",
+    r"[rs]k_(?:live|test)_", r"pypi-(?=[\w-]{0,60}[A-Z])", r"dckr_pat_", r"SG\.", r"nvapi-", r"tvly-", r"ya29\.",
+    r"1//0", r"GOCSPX-", r"do[opr]_v1_", r"shp(?:at|ss|ca|pa)_", r"sq0[a-z]{3}-", r"figd_", r"PMAK-", r"hv[sbr]\.",
+    r"AT[AC]TT", r"glsa_", r"glc_", r"tskey-", r"AGE-SECRET-KEY-1", r"sk-(?:ant|proj|svcacct|or)-",
+    r"pat[A-Za-z0-9]{14}\.",
+    r"fm2_", r"NRAK-", r"pscale_(?:tkn|oauth|pw)_",
 )  # fmt: skip
 # Letters and digits follow these; else it is a name such as npm_config_2.
 WORDS = "npm_|gsk_|r8_|rubygems_|lin_api_|ntn_|sbp_|xai-|pplx-"
@@ -47,13 +48,15 @@ SECRET = re.compile(
 _WORDS = r"senha|contrase[nñ]a|mot[ ]de[ ]passe|kennwort|palavra-passe|pass(?:word|wd|phrase|wort)"
 PASSWORD = re.compile(
     rf"""(?ix) (?:{_WORDS}|(?<![a-z])(?:pwd|psw|(?P<weak>pass))) {_GAP}
-    (?: (?P<mark>["'])(?P<quoted>[^"'\n]{{4,80}})(?P=mark) | (?P<bare>[^\s"',;}}&<>\\]{{4,80}})(?P<rest>[ ]\S)? )"""
+    (?: (?P<mark>["'])(?P<quoted>[^"'\n]{{4,80}})(?P=mark) | (?P<bare>[^\s"',;}}&<>\\]{{4,80}})(?P<rest>[ ]\w)? )"""
 )
 HEADER = re.compile(
     r"""(?ix) authorization["']?\s*[:=]\s*["']?(?:bearer|basic|token|digest|negotiate|aws4\S*|apikey)\s+["']?
     [^\s"',;}&\\]{6,}"""
 )
-BEARER_WORD = re.compile(r"(?<![:=\"'] )(?<![:=\"'])\b[Bb]earer\s+[a-z]{1,30}(?![\w.=-])")  # of a security, in prose
+BEARER_WORD = re.compile(
+    r"(?<![:=] )(?<![:=])(?<!: [\"'])(?<![:=][\"'])\b[Bb]earer\s+[a-z]{1,30}(?![\w.=-])"
+)  # in prose
 NO_PASSWORD = re.compile(
     r"""(?ix) none|null|true|false|empty|unset|required|optional|missing|redacted|hidden|changeme|string|text|str|yes|no
     |n/?a|undefined|unknown|invalid|wrong|expired|sha256:.*|[*.x•#\[(<${%_-].*"""
@@ -75,7 +78,8 @@ def _password(match: re.Match[str]) -> bool:
     value = match["quoted"] or match["bare"]
     if NO_PASSWORD.fullmatch(value):
         return False
-    return bool(re.search(r"\d", value) or not (match["weak"] or match["rest"]))
+    prose = match["rest"] and "=" not in match[0]
+    return bool(re.search(r"\d", value) or not (match["weak"] or prose))
 
 
 def _mixed(run: str) -> bool:

@@ -2,7 +2,8 @@ r"""Personal data and keys by their shape: what may stand in no file that a run 
 
 Found are CPF and CNPJ (`taxpayer`), dates of birth (`dates`), e-mails and phones (`contacts`), and keys
 (`keys`), each in every reading that `disguise` has of a text. Values that are known beforehand, names above
-all, are found by `planted`. A date counts where a word of birth stands before it; any other date is planted or nobody's.
+all, are found by `planted`. A date counts where a word of birth stands before it; any other date is planted
+or nobody's.
 
 >>> shapes("CPF 529.982.247-25, born 17/05/1990"), shapes("order 52998224726 of 17/05/1990")
 (['cpf', 'date of birth'], [])

@@ -110,7 +110,8 @@ def shows_cnpj(text: str) -> bool:
 
 def shows_split_cpf(values: str) -> bool:
     """Whether the values of a record, without its labels, show a CPF in parts."""
-    return any(cpf_holds(_bare(match[1])) for match in SPLIT_CPF.finditer(values))
+    parts = (match[1] for match in SPLIT_CPF.finditer(values))
+    return any(cpf_holds(_bare(part)) for part in parts if not re.fullmatch(r"[\d.]{11},\d\d", part))  # an amount
 
 
 def _bare(matched: str) -> str:
