@@ -19,6 +19,8 @@ from lib.evals import generate, pii
 
 FOUND = {
     "cpf": [
+        "529<br>982<br>247<br>25", "529&nbsp;982&nbsp;247&nbsp;25", "529→982→247→25",
+        "529+982+247+25", "529#982#247#25",
         "529,982,247,25", "529:982:247:25", "529*982*247*25", "529|982|247|25",
         "(529)982-247-25", "529--982--247--25",
         "[529] [982] [247] [25]", "52998224725.00", "52998224725,00", "529.982.247-25.00", "5-2-9-9-8-2-2-4-7-2-5",
@@ -38,6 +40,7 @@ FOUND = {
         "12АВС34501DЕ35", "12ΑΒC34501DΕ35", "12.АВС.345/01DE-35", "x12АBC34501DE35y", "11222333000181.00",
     ],
     "e-mail": [
+        "ana-arroba-exemplo-ponto-com", "ana “at” example “dot” com", "ana 'at' example 'dot' com",
         "ana [at] example [dot] com", "ana(at)example.com", "ana arroba exemplo ponto com", "ana AT example DOT com",
         "ana at mail dot example dot com dot br", "ana @ example . com",
         "ana[@]example[.]com", "ana{at}example{dot}com",
@@ -48,6 +51,7 @@ FOUND = {
         "ana chiocciola esempio punto it", r"ana\x40example.com", r"ana\100example.com", r"ana\u{40}example.com",
     ],
     "phone": [
+        "0049 30 901820", "11⁃98765⁃4321", "00 55 11 98765 4321", "5511 98765-4321",
         "5511987654321", "55 11 98765-4321", "11.98765.4321", "11/98765-4321", "(11)98765/4321", "11_98765_4321",
         "+55.11.98765.4321", "11 9 8765 4321", "11-9-8765-4321", "+55(11)98765·4321",
         "11 – 98765 – 4321", "11 987 654 321",
@@ -56,6 +60,7 @@ FOUND = {
         "phone number: 020 7946 0958", "tel:551134567890",
     ],
     "date of birth": [
+        "nasceu no dia 17 de maio de 1990", "bday: 1990-05-17", "naiss. 17/05/1990", "Born: Thursday, 17 May 1990",
         "D.N.: 17/05/1990", "DN: 17/05/1990", "D/N 17/05/1990", "née le 17 mai 1990",
         "né le 17/05/1990", "nasc. 17/05/1990",
         "geb. 17.05.1990", "geboren am 17. Mai 1990", "Geburtsdatum: 17.5.1990", "nato il 17/05/1990",
@@ -66,6 +71,7 @@ FOUND = {
         "Воrn 17/05/1990", "ʙᴏʀɴ 17/05/1990", r"nascimento 17\/05\/1990", "born 17|05|1990", "ur. 17.05.1990",
     ],
     "key": [
+        "my password is hunter2", "a senha é abacate123", "clave: secreto1", "Cookie: sessionid=abcdef1234567890abcdef",
         "npm_" + "a1B2" * 9, "pypi-AgEIcHlwaS5vcmcCJDU4",
         "SG." + "a1" * 11 + "." + "b2" * 20, "xapp-1-A02-1234-abcd123456",
         "gsk_" + "a1" * 20, "ya29.a0AfH6SMB1234567890", "dop_v1_" + "a1" * 32,
@@ -82,6 +88,12 @@ FOUND = {
     ],
 }  # fmt: skip
 LET_THROUGH = [
+    "Total: BRL 529982247.25", "authorization: required", "the password is required",
+    "the password is 8 letters", "ISBN 978-3-16-148410-0",
+    "IP 192.168.100.200", "lat -23.550520, lon -46.633308", "latency_s 24.165, cost 7.69e-05",
+    "Born digital", "fax: n/a",
+    "secret santa: December 24", "password policy: at least eight characters",
+    "senha: não informada", "user@host:~/dir",
     # amounts, counts, times, versions, codes
     "529,982,247.25", "529.982.247,25", "1,529,982,247.25", "0,52998224725", "1,0,0,1,1,0,1,1,0,0,1", "123,456,789.10",
     "USD 12.345.678,90", "R$ 1.234.567,89", "2026-12-01T02:50:15.389000Z", "1765432100123",

@@ -17,9 +17,9 @@ import re
 
 from lib.evals.disguise import AT, DOT
 
-_OPEN, _SHUT = r"[ \t]?[\[({<*~|]{1,2}[ \t]?", r"[ \t]?[\])}>*~|]{1,2}[ \t]?"
-_AT = rf"(?:[ \t]?@\s?|{_OPEN}(?:at|a|@|(?:{AT})){_SHUT}|[ \t]{{1,3}}(?:{AT})[ \t]{{1,3}})"
+_OPEN, _SHUT = r"[ \t]?[\[({<*~|\"'“‘«]{1,2}[ \t]?", r"[ \t]?[\])}>*~|\"'”’»]{1,2}[ \t]?"
 _APART = r"[ \t_-]{1,3}"  # around a word that is an at or a dot
+_AT = rf"(?:[ \t]?@\s?|{_OPEN}(?:at|a|@|(?:{AT})){_SHUT}|{_APART}(?:{AT}){_APART})"
 _SPELLED = rf"(?:{_OPEN}(?:(?:{DOT})|\.){_SHUT}|{_APART}(?:{DOT}){_APART}|[ \t]\.[ \t])"
 _LABEL, _TOP = r"[\w-]{1,63}", r"[^\W\d_]{2,24}(?![^\W_])"
 MAIL = re.compile(
@@ -49,6 +49,7 @@ NAMED = re.compile(
     re.I,
 )
 ABROAD = re.compile(r"(?<![\w+])\+[1-9]\d{0,14}(?:[^\w\n,;+]{0,3}(?:\(0\)[ ]?)?\d{2,14}){0,7}(?!\d)")
+DIALLED = re.compile(r"(?<![\w.,:+-])00\s?[1-9]\d{0,2}(?:[\s./-]{1,2}\(?\d{2,14}\)?){2,6}(?!\d)")  # 00 for the +
 SIGNED = re.compile(r"\+\d+\.\d+")  # a number with its sign
 
 
@@ -59,7 +60,9 @@ def shows_mail(text: str) -> bool:
 
 def shows_phone(text: str) -> bool:
     """Whether a plain text shows a telephone number."""
-    return bool(PHONE.search(text) or NAMED.search(text)) or any(_abroad(m[0]) for m in ABROAD.finditer(text))
+    return bool(PHONE.search(text) or NAMED.search(text)) or any(
+        _abroad(m[0]) for p in (ABROAD, DIALLED) for m in p.finditer(text)
+    )
 
 
 def _abroad(matched: str) -> bool:

@@ -50,18 +50,24 @@ FORMS: tuple[tuple[str, tuple[str, ...]], ...] = (
 DATE = "|".join(rf"(?<!\d){form}(?!\d)" for form, _ in FORMS)  # its groups are nobody's business
 # What says that a day is one of birth, in folded letters: a word that may go on, or one with its mark.
 BORN = (
-    r"(?:birth|born\b|\bd\W?o\W?b\b|nascid[oa]|nasc(?:imento|ita)?\b|\bd(?:ata|t)?\W{0,2}(?:de\s)?n(?:asc)?\W{0,2}[.:=]"
-    r"|\bd/?n\b|\bf\W?n\W?:|aniversario|\bnee?\b|naissance|anniversaire|\bgeb\b|\bgeb(?:oren|urt)|compleanno"
+    r"(?:birth|born\b|\bb-?day\b|\bd\W?o\W?b\b|nascid[oa]|nasceu|nasc(?:imento|ita)?\b|\bd(?:ata|t)?\W{0,2}(?:de\s)?n(?:asc)?\W{0,2}[.:=]"
+    r"|\bd[/.]?n\b|\bf\W?n\W?:|aniversario|\bnee?\b|naiss(?:ance)?\b|anniversaire|\bgeb\b|\bgeb(?:oren|urt)|compleanno"
     r"|\bnat[oa]\s(?:il|a|in|nel|l)\b|\bnacid[oa]|nacimiento|cumpleanos|\bfodt\b|\bfodd\b|fodsels|urodz|\bur\.|syntyn"
     r"|geboorte|\bdogum|рожд|родил|народж|出生|生年|生日|생년|생일|\(b\.)"
 )
-BIRTH = re.compile(rf"{BORN}[^\d\n,;|{{}}]{{0,24}}\n?\s{{0,8}}(?:{DATE})")
+WEEKDAY = (
+    r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:segunda|terca|quarta|quinta|sexta)(?:-feira)?|sabado|domingo),"
+)
+BIRTH = re.compile(rf"{BORN}[^\d\n,;|{{}}]{{0,24}}(?:{WEEKDAY})?\n?\s{{0,8}}(?:{DATE})")
+DIGIT = re.compile(r"[0-9]")
 _PATTERNS = tuple((re.compile(rf"(?<!\d)(?={form}(?!\d))"), orders) for form, orders in FORMS)
 
 
 def readings(text: str) -> set[date]:
     """Every day that a date in this text may mean; none where there is no date."""
     folded = disguise.fold(text)
+    if not DIGIT.search(folded):
+        return set()
     return {day for pattern, orders in _PATTERNS for match in pattern.finditer(folded) for day in _meant(match, orders)}
 
 
@@ -71,7 +77,7 @@ def shows_birth(folded: str) -> bool:
     >>> shows_birth("nascida em 17/5/1990"), shows_birth("due 17/5/1990")
     (True, False)
     """
-    return BIRTH.search(folded) is not None
+    return DIGIT.search(folded) is not None and BIRTH.search(folded) is not None
 
 
 def whole(text: str) -> set[date]:

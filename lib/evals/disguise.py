@@ -20,7 +20,21 @@ from lib.evals import escapes, lookalikes
 ROUNDS = 4  # an escape in an escape in an escape; deeper ones are not what a run writes
 # Letters that keep their stroke when accents are taken off.
 STROKES = str.maketrans(dict(zip("øłđħŧıð", "oldhtid", strict=True)) | {"æ": "ae", "œ": "oe", "þ": "th"})
-MARKS = {"−": "-", "·": ".", "•": ".", "。": ".", "․": ".", "⁄": "/", "∕": "/", "’": "'", "ʼ": "'", "´": "'"}
+MARKS = {
+    "−": "-",
+    "·": ".",
+    "•": ".",
+    "。": ".",
+    "․": ".",
+    "⁄": "/",
+    "∕": "/",
+    "’": "'",
+    "ʼ": "'",
+    "´": "'",
+    "⁃": "-",
+    "˗": "-",
+    "➖": "-",
+}
 FILLERS = "\u115f\u1160\u3164\uffa0\u2800"  # letters and symbols that show nothing
 SPECIAL = re.compile(r"[^\t-\r\x1c-~]")  # all but the printable and the white space of ASCII
 INVISIBLE = {"Cf", "Cc", "Cs", "Mn", "Me"}  # format, control, half a pair, marks on the letter before
@@ -52,6 +66,11 @@ class View:
     def latin(self) -> str:
         """Plain, every letter and digit that looks like one of ASCII read as that one."""
         return lookalikes.latin(self.plain)
+
+    @property
+    def untagged(self) -> str:
+        """Plain, a blank in the place of every tag."""
+        return TAG.sub(" ", self.plain) if "<" in self.plain else self.plain
 
     @functools.cached_property
     def folded(self) -> str:

@@ -41,22 +41,24 @@ OTHER = re.compile(
 AWS_SECRET = re.compile(r"(?<![A-Za-z0-9/+=_.-])(?=[^a-z]{0,39}[a-z])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+_.-])")
 # A name that may be a part of another one (db_password, "clientSecret"), then its value.
 _GAP = r"""["']?\s{0,3}(?::=|=>|[:=])\s{0,3}"""
-_NAMES = r"token|secret|credentials?|api[-_ ]?key|(?:access|account|private|auth|signing|encryption)[-_ ]?key"
+_NAMES = r"token|secret|cookie|credentials?|api[-_ ]?key|(?:access|account|private|auth|signing|encryption)[-_ ]?key"
 SECRET = re.compile(
     rf"""(?ix) (?:{_NAMES}){_GAP} (?:(?:bearer|basic|token)\s+)?["']?(?=[^\s"',;}}]{{0,80}}\d)[^\s"',;}}&\\]{{8,}}"""
 )
-_WORDS = r"senha|contrase[nñ]a|mot[ ]de[ ]passe|kennwort|palavra-passe|pass(?:word|wd|phrase|wort)"
+_WORDS = r"senha|clave|contrase[nñ]a|mot[ ]de[ ]passe|kennwort|palavra-passe|pass(?:word|wd|phrase|wort)"
 PASSWORD = re.compile(
-    rf"""(?ix) (?:{_WORDS}|(?<![a-z])(?:pwd|psw|(?P<weak>pass))) {_GAP}
+    rf"""(?ix) (?:{_WORDS}|(?<![a-z])(?:pwd|psw|(?P<weak>pass))) (?:{_GAP}|(?P<said>[ ](?:is|[eé]|eh|es|est|ist)[ ]))
     (?: (?P<mark>["'])(?P<quoted>[^"'\n]{{4,80}})(?P=mark) | (?P<bare>[^\s"',;}}&<>\\]{{4,80}})(?P<rest>[ ]\w)? )"""
 )
 HEADER = re.compile(
     r"""(?ix) authorization["']?\s*[:=]\s*["']?(?:bearer|basic|token|digest|negotiate|aws4\S*|apikey)\s+["']?
     [^\s"',;}&\\]{6,}"""
 )
-BEARER_WORD = re.compile(
+# Words that redaction takes for keys: bearer securities, an authorization that is required.
+PROSE = re.compile(
     r"(?<![:=] )(?<![:=])(?<!: [\"'])(?<![:=][\"'])\b[Bb]earer\s+[a-z]{1,30}(?![\w.=-])"
-)  # in prose
+    r"|(?i:authorization)\W{1,4}(?:required|optional|missing|denied|granted|expired|redacted)\b"
+)
 NO_PASSWORD = re.compile(
     r"""(?ix) none|null|true|false|empty|unset|required|optional|missing|redacted|hidden|changeme|string|text|str|yes|no
     |n/?a|undefined|unknown|invalid|wrong|expired|sha256:.*|[*.x•#\[(<${%_-].*"""
@@ -69,7 +71,7 @@ def shows(text: str) -> bool:
         return True
     if any(map(_password, PASSWORD.finditer(text))) or any(_mixed(match[0]) for match in AWS_SECRET.finditer(text)):
         return True
-    prose = BEARER_WORD.sub("", text)
+    prose = PROSE.sub("", text)
     return redaction.redact(prose) != prose
 
 
@@ -78,8 +80,9 @@ def _password(match: re.Match[str]) -> bool:
     value = match["quoted"] or match["bare"]
     if NO_PASSWORD.fullmatch(value):
         return False
-    prose = match["rest"] and "=" not in match[0]
-    return bool(re.search(r"\d", value) or not (match["weak"] or prose))
+    if match["said"] or match["weak"] or (match["rest"] and "=" not in match[0]):
+        return re.search(r"\d", value) is not None
+    return True
 
 
 def _mixed(run: str) -> bool:

@@ -18,7 +18,6 @@ from lib.evals import contacts, dates, disguise, keys, taxpayer
 NUMBERS: Mapping[str, Callable[[str], bool]] = {
     "cpf": taxpayer.shows_cpf,
     "cnpj": taxpayer.shows_cnpj,
-    "e-mail": contacts.shows_mail,
     "phone": contacts.shows_phone,
 }
 
@@ -30,11 +29,11 @@ def shapes(text: str) -> list[str]:
     """
     found: set[str] = set()
     for view in disguise.views(text):
-        for seen in dict.fromkeys((view.plain, view.latin)):
+        for seen in dict.fromkeys((view.plain, view.latin, view.untagged)):
             found |= _kinds(seen)
         if view.values != view.folded and taxpayer.shows_split_cpf(view.values):
             found.add("cpf")
-        if dates.shows_birth(view.folded) or dates.shows_birth(disguise.fold(view.latin)):
+        if any(dates.shows_birth(seen) for seen in dict.fromkeys((view.folded, disguise.fold(view.latin)))):
             found.add("date of birth")
     return sorted(found)
 
@@ -42,4 +41,8 @@ def shapes(text: str) -> list[str]:
 def _kinds(seen: str) -> set[str]:
     found = {"key"} if keys.shows(seen) else set()
     seen = disguise.without_digests(seen)
-    return found | {kind for kind, shows in NUMBERS.items() if shows(seen)}
+    if contacts.shows_mail(seen):
+        found.add("e-mail")
+    if dates.DIGIT.search(seen):
+        found |= {kind for kind, shows in NUMBERS.items() if shows(seen)}
+    return found
