@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -137,15 +139,19 @@ def test_scan_names_kinds_and_planted_fields():
     assert redact.scan(NAME, [None, NAME]) == ["planted value 2"]
 
 
-def test_two_who_write_one_file_do_not_disturb_each_other(tmp_path, monkeypatch):
-    monkeypatch.setattr(redact, "scan", lambda *a: [])
-    path = tmp_path / "x.json"
-    texts = [f"{letter * 200_000}\n" for letter in "abcd"]
-    with ThreadPoolExecutor(4) as pool:
-        for _ in range(5):
-            list(pool.map(lambda text: redact.write(path, text), texts))
-            assert path.read_text() in texts
-    assert list(tmp_path.iterdir()) == [path]
+def test_two_who_write_one_file_at_once_do_not_disturb_each_other(tmp_path, monkeypatch):
+    path, both, write = tmp_path / "x.json", threading.Barrier(2), Path.write_text
+
+    def together(self, *args, **options):
+        written = write(self, *args, **options)
+        both.wait(timeout=10)
+        return written
+
+    monkeypatch.setattr(Path, "write_text", together)
+    texts = ["one\n", "other\n"]
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda text: redact.write(path, text), texts))
+    assert path.read_text() in texts and list(tmp_path.iterdir()) == [path]
 
 
 def test_a_write_that_fails_leaves_nothing_and_the_old_file_as_it_was(tmp_path, monkeypatch):
