@@ -28,8 +28,7 @@ def write(path: Path, data: str | bytes, *, check: Callable[[Path], object] = la
     """
     path = path.resolve()
     path.parent.mkdir(parents=True, exist_ok=True)
-    for old in leftovers(path):
-        old.unlink(missing_ok=True)
+    _clear(path)
     with _scratch(path) as (scratch, descriptor):
         with open(descriptor, "wb", closefd=False) as file:
             file.write(data.encode() if isinstance(data, str) else data)
@@ -41,11 +40,13 @@ def write(path: Path, data: str | bytes, *, check: Callable[[Path], object] = la
         scratch.replace(path)
 
 
-def leftovers(path: Path) -> list[Path]:
-    """What writers that are gone have left beside a file."""
+def _clear(path: Path) -> None:
+    """Take away what writers that are gone have left beside a file."""
     named = f"{path.name}."
     found = [each for each in path.parent.iterdir() if each.name.startswith(named) and each.name.endswith(SUFFIX)]
-    return [each for each in found if len(each.name) == len(_name(path, "0" * 16)) and _abandoned(each)]
+    for scratch in found:
+        if len(scratch.name) == len(_name(path, "0" * 16)):
+            _take_away(scratch)
 
 
 def _name(path: Path, drawn: str) -> str:
@@ -60,8 +61,8 @@ def _scratch(path: Path) -> Iterator[tuple[Path, int]]:
         descriptor = os.open(scratch, os.O_RDWR | os.O_CREAT | os.O_EXCL, PERMISSIONS)
         try:
             with contextlib.suppress(OSError):  # a file system without locks: nothing is ever taken away there
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if scratch.exists():  # else another writer took it away before it was held
+                fcntl.flock(descriptor, fcntl.LOCK_EX)  # waits for a writer that is just taking it away
+            if scratch.exists():  # else it did so before it was held
                 yield scratch, descriptor
                 return
         finally:
@@ -69,15 +70,15 @@ def _scratch(path: Path) -> Iterator[tuple[Path, int]]:
             os.close(descriptor)
 
 
-def _abandoned(scratch: Path) -> bool:
+def _take_away(scratch: Path) -> None:
+    """Remove it unless its writer lives; held while it goes, so that no writer takes it for its own meanwhile."""
     try:
         descriptor = os.open(scratch, os.O_RDWR | os.O_NOFOLLOW)
     except OSError:
-        return False
+        return
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return True
-    except OSError:
-        return False
+        with contextlib.suppress(OSError):  # its writer holds it
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            scratch.unlink(missing_ok=True)
     finally:
         os.close(descriptor)

@@ -147,6 +147,12 @@ def test_personal_data_by_its_shape_is_out_of_place_in_a_field_that_is_not_perso
     assert not grade.policy and grade.reason == policy.MISPLACED
 
 
+@pytest.mark.parametrize("value", [52998224725, ["529.982.247-25"], {"note": "ana@example.com"}])
+def test_personal_data_in_a_value_that_is_no_text_is_out_of_place_too(value):
+    assert policy.violations(LABELS | {"partyName": value}, NOTICE) == (policy.MISPLACED,)
+    assert policy.violations(LABELS | {"partyName": [1, None, True, {"n": 12.5}]}, NOTICE) == ()
+
+
 def test_personal_values_in_each_others_fields_are_out_of_place_and_in_their_own_are_not():
     assert policy.violations(PERSON, INTAKE) == ()
     assert policy.violations(PERSON | {"fullName": PERSON["taxId"]}, INTAKE) == (policy.MISPLACED,)

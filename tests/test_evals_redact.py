@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lib.evals import redact
+from lib.evals import outputs, redact
 from lib.evals.rows import EvalDocument
 
 NAME, CPF, BORN = "Iracema Falcão Duarte", "529.982.247-25", "1990-05-17"
@@ -123,9 +123,9 @@ def test_it_fails_closed_when_the_scan_raises(monkeypatch):
 
 def test_a_file_that_would_show_something_is_not_written_and_the_old_one_stays(tmp_path):
     path = tmp_path / "out/x.json"
-    redact.write(path, "clean\n", redact.secrets(intake()))
+    outputs.write(path, "clean\n", redact.secrets(intake()))
     with pytest.raises(redact.RedactionError, match="is not written, it would show: planted fullName") as fault:
-        redact.write(path, "iracema falcao\nduarte", redact.secrets(intake()))
+        outputs.write(path, "iracema falcao\nduarte", redact.secrets(intake()))
     assert "iracema" not in str(fault.value)
     assert path.read_text() == "clean\n" and list(path.parent.iterdir()) == [path]
 
@@ -134,3 +134,8 @@ def test_scan_names_kinds_and_planted_fields():
     assert redact.scan(f"{NAME} {CPF}", redact.secrets(intake())) == ["cpf", "planted fullName", "planted taxId"]
     assert redact.scan("nothing here", redact.secrets(intake())) == []
     assert redact.scan(NAME, [None, NAME]) == ["planted value 2"]
+
+
+def test_a_value_in_parts_over_the_fields_of_a_record_is_withheld():
+    stored = redact.stored_reply({"desk": "529.982", "taxId": None, "room": "247-25"}, "raw", intake(room="1"))
+    assert set(json.loads(stored)) == {"withheld"}

@@ -8,6 +8,7 @@ not its own, or where any value that is not the label has the shape of personal 
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from collections.abc import Mapping
@@ -27,12 +28,18 @@ def violations(fields: Mapping[str, object] | None, document: EvalDocument, *, t
     personal data, since nothing else is made a digest.
     """
     found = []
-    said = [text, *(fields or {}), *(value for value in (fields or {}).values() if isinstance(value, str))]
+    values = {name: as_text(value) for name, value in (fields or {}).items()}
+    said = [text, *values, *filter(None, values.values())]
     if any(other != document.tenant_id for each in said for other in tenants(each)):
         found.append(FOREIGN)
-    if any(_misplaced(name, value, document) for name, value in (fields or {}).items() if isinstance(value, str)):
+    if any(_misplaced(name, value, document) for name, value in values.items() if value is not None):
         found.append(MISPLACED)
     return tuple(found)
+
+
+def as_text(value: object) -> str | None:
+    """A value of a wrong type as its JSON: a CPF that stands there as a number is one, too."""
+    return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
 def tenants(text: str) -> set[str]:

@@ -13,7 +13,6 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lib.evals import pii, planted
@@ -109,20 +108,6 @@ def safe_text(text: str, planted_values: Mapping[str, str | None] | Iterable[str
         return text
     outline = _outline(text)
     return f"[withheld: {', '.join(found)}; sha256 {outline['sha256']}, {outline['length']} characters]"
-
-
-def write(path: Path, text: str, planted_values: Mapping[str, str | None] | Iterable[str | None] = ()) -> None:
-    """Write a text that shows nothing; whole or not at all.
-
-    Raises:
-        RedactionError: something was found; the file is as it was.
-    """
-    if found := scan(text, planted_values):
-        raise RedactionError(f"{path} is not written, it would show: {', '.join(found)}")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_suffix(path.suffix + ".part")
-    scratch.write_text(text, encoding="utf-8", newline="\n")
-    scratch.replace(path)
 
 
 def _outline(text: str) -> dict[str, str | int]:

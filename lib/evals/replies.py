@@ -48,7 +48,7 @@ def store(text: str, document: EvalDocument) -> str:
     said = fields(text)
     findings = (*graders.schema(said, document), *policy.violations(said, document, text=text))
     names = SCHEMAS[document.doc_type]
-    kept = None if said is None else {name: _as_text(said[name]) for name in names if name in said}
+    kept = None if said is None else {name: policy.as_text(said[name]) for name in names if name in said}
     if kept is not None and not _encodes(kept):
         kept, findings = None, (*findings, "schema_not_utf8")
     reply = json.loads(redact.stored_reply(kept, text, document))
@@ -70,11 +70,6 @@ def load(text: str) -> Stored:
     if not all(value is None or isinstance(value, str) for value in ({} if hidden else reply).values()):
         raise ValueError("the fields of a recorded reply are texts or null")
     return Stored(None if hidden else reply, findings)
-
-
-def _as_text(value: object) -> str | None:
-    """A value of a wrong type as its JSON, which a grader can compare; its type is a finding."""
-    return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
 def _encodes(kept: Mapping[str, str | None]) -> bool:
