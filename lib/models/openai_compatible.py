@@ -128,7 +128,9 @@ class OpenAIModel(Closing):
         try:
             if data.get("error"):  # some endpoints send their errors with status 200
                 raise ValueError(f"an error with status 200: {data['error']}")
-            choice, used = data["choices"][0], data["usage"]
+            choice, used = data["choices"][0], data.get("usage")
+            if not isinstance(used, dict):
+                raise ValueError("a reply without usage: no tokens, so no cost; the server must count them")
             if choice.get("error") or choice.get("finish_reason") == "error":  # OpenRouter's: broken off on the way
                 raise ValueError(f"broken off by an error: {choice.get('error')}")
             said = choice["message"]

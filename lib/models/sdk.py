@@ -79,6 +79,8 @@ def translate(fault: Exception, *, name: str, secrets: Iterable[str]) -> ModelEr
     if isinstance(status, int) and 300 <= status < 400:
         where = redact(str(getattr(getattr(fault, "response", None), "headers", {}).get("location")), secrets)[:SHOWN]
         said = f"a redirect to {where}, which is not followed: set base_url to where the model is"
+    if status == 404 and not _body(fault):  # a page: no endpoint of a model
+        said += f"; nothing is at {_address(fault)}{_path(fault)}: see base_url, which ends in /v1 as a rule"
     if isinstance(status, int):
         kind = _kind(status, said, _codes(fault))
         wait = retry_after_s(getattr(getattr(fault, "response", None), "headers", {}))
@@ -110,6 +112,10 @@ def _address(fault: BaseException) -> str:
         return f"{url.scheme}://{url.netloc.decode()}"
     except (AttributeError, RuntimeError, UnicodeDecodeError):
         return "its address"
+
+
+def _path(fault: BaseException) -> str:
+    return str(getattr(getattr(getattr(fault, "request", None), "url", None), "path", ""))
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
