@@ -73,6 +73,10 @@ class Work(NamedTuple):
     def _mine(self) -> list[Open]:
         return [sent for sent in self.journal.open() if sent.model == self.batches.model.name]
 
+    def _named(self) -> set[str]:
+        """The batches that are known to be whose: those of this run, and of the study's other runs."""
+        return self.journal.batches | batch_search.named(self.material.study.path("runs"))
+
     def _note(self, event: Event, sent: Open, **fields: Any) -> None:
         self.journal.write(Entry(event, sent.key, _now(), sent.model, **fields))
 
@@ -91,7 +95,7 @@ class Work(NamedTuple):
         return found
 
     def _submit(self, missing: Sequence[tuple[Cell, str]]) -> None:
-        if missing and self.journal.empty:
+        if missing:
             missing = self._sent_before(missing)
         if not missing:
             return
@@ -118,11 +122,19 @@ class Work(NamedTuple):
             self.say(f"{status.id}: {len(calls)} calls submitted")
 
     def _sent_before(self, missing: Sequence[tuple[Cell, str]]) -> Sequence[tuple[Cell, str]]:
-        """What is left to send before a first batch, once the account was looked through for these very calls."""
+        """What is left to send, once the account was looked through for these very calls.
+
+        Nothing here tells that a folder was deleted, or put back as it was before its last batch.
+        """
         by_call = {call: cell for cell, call in missing}
-        known = self.journal.batches | batch_search.named(self.material.study.path("runs"))
         found: set[str] = set()
-        for status, ours in batch_search.answered(self.batches, by_call.keys(), known=known, say=self.say):
+
+        def doubted(text: str) -> None:
+            self.say(text)
+            self.sleep(POLL_S)  # for somebody to stop it
+
+        known = self._named()
+        for status, ours in batch_search.answered(self.batches, by_call.keys(), known=known, say=doubted):
             calls = tuple(self._asked(by_call[call], call) for call in sorted(ours - found))
             if calls:
                 sent = Open(uuid.uuid4().hex, self.batches.model.name, status.created_at.isoformat(), None, calls)
@@ -160,7 +172,7 @@ class Work(NamedTuple):
 
     def _find(self, sent: Open) -> None:
         """Settle an intention without an id: the provider has a batch of that size that no line names, or none."""
-        fitting = batch_search.fitting(self.batches, sent, known=self.journal.batches)
+        fitting = batch_search.fitting(self.batches, sent, known=self._named())
         if len(fitting) > 1:
             names = ", ".join(status.id for status in fitting)
             raise BatchError(f"{names}: each may be the batch of {len(sent.calls)} calls of {sent.intended_at}; run "
@@ -211,6 +223,7 @@ class Work(NamedTuple):
         strays = 0
         missing = CallError("batch_missing", f"{sent.model}: {status.id} has no result for this request")
         given = {result.custom_id for result in results}
+        results.sort(key=lambda result: result.reply is None)  # of two results of one call, the one that answers it
         for result in [*results, *(Result(call, None, missing) for call in left if call not in given)]:
             asked = left.pop(result.custom_id, None)
             if asked is None:
