@@ -11,11 +11,11 @@ import json
 import uuid
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from lib import batch_search, budget, models, prices, questions
 from lib.arms import Material
-from lib.attempts import read
+from lib.attempts import read as read_letter
 from lib.batch_journal import FOUND, Asked, Entry, Event, Journal, Open, asked_for
 from lib.budget import BudgetReached
 from lib.ledger import Ledger, refusal
@@ -29,6 +29,7 @@ LONGEST_LOOK_S = 3600.0  # between two looks, whatever a provider asks for: look
 # Refused for certain, so nothing was accepted; after any other fault nobody knows.
 REFUSED = {*models.HOPELESS, "rate_limit", "bad_request", "context_window"}
 Say = Callable[[str], None]
+Got = TypeVar("Got")
 
 
 class BatchError(RuntimeError):
@@ -184,20 +185,27 @@ class Work(NamedTuple):
             self._note("void", sent, note="not at the provider")
 
     def _look(self, sent: Open) -> Status:
-        """The state of a batch; a provider that does not answer for now is asked again."""
+        """The state of a batch."""
+        status = self._patiently(sent, lambda: self.batches.status(str(sent.batch)))
+        self.say(f"{status.id}: " + ", ".join(f"{number} {what}" for what, number in status.counts.items()))
+        return status
+
+    def _patiently(self, sent: Open, request: Callable[[], Got]) -> Got:
+        """What a request about a batch gives; a provider that does not answer for now is asked again.
+
+        Raises:
+            BatchError: it does not have the batch, or will not tell.
+        """
         wait = POLL_S
         while True:
             try:
-                status = self.batches.status(str(sent.batch))
+                return request()
             except models.ModelError as fault:
                 if not fault.retryable:
                     raise BatchError(f"{sent.batch}: {fault}; {self._gone(sent)}") from None
                 self.say(f"{sent.batch}: {fault}; asking again")
                 self.sleep(min(fault.retry_after_s or wait, LONGEST_LOOK_S))
                 wait = min(2 * wait, 10 * POLL_S)
-                continue
-            self.say(f"{status.id}: " + ", ".join(f"{number} {what}" for what, number in status.counts.items()))
-            return status
 
     def _gone(self, sent: Open) -> str:
         """What a person may do about a batch whose results will never come."""
@@ -208,9 +216,13 @@ class Work(NamedTuple):
         """Every result of an ended batch into the ledger; then the batch is closed in the journal."""
         latency_s = round(((status.ended_at or status.created_at) - status.created_at).total_seconds(), 3)
         left = {asked.call: asked for asked in sent.calls}
-        results = list(self.batches.results(status.id, latency_s=latency_s))
+
+        def read() -> list[Result]:
+            return self._patiently(sent, lambda: list(self.batches.results(status.id, latency_s=latency_s)))
+
+        results = read()
         if len(results) < status.total:  # broken off, or really missing: a second reading tells
-            results = max(results, list(self.batches.results(status.id, latency_s=latency_s)), key=len)
+            results = max(results, read(), key=len)
         if not any(result.custom_id in left for result in results):
             if not sent.guessed:  # it is ours and was paid for, whatever is read of it today
                 said = f"{status.id}: none of its {len(left)} results could be read; run again later"
@@ -264,7 +276,7 @@ class Work(NamedTuple):
             return self._at_most(row, cell)
         if reply is not None:
             row = dataclasses.replace(row, **Tokens.of(reply)._asdict())
-        return row if row.error else read(row, cell, self.material)
+        return row if row.error else read_letter(row, cell, self.material)
 
     def _at_most(self, row: Call, cell: Cell) -> Call:
         """A row in doubt carries the most tokens that it may have been billed for."""

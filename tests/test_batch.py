@@ -516,6 +516,21 @@ def test_a_provider_that_is_down_for_a_while_is_asked_again(study):
     assert said[0] == "msgbatch_1: 8 calls submitted" and "8 succeeded" in said[-1]
 
 
+def test_results_are_read_again_when_the_network_is_away_for_a_while(study):
+    """A day of waiting does not end because of a minute."""
+    provider, said = Provider(by_model, looks=0), []
+    given, broken = provider._results, [httpx2.ConnectError("refused"), httpx2.ReadError("reset")]
+
+    def results(id_):
+        if broken:
+            raise broken.pop()
+        return given(id_)
+
+    provider._results = results
+    assert go(study, provider, "A0", say=said.append).rows == {"letter": 8}
+    assert sum("asking again" in line for line in said) == 2 and len(provider.batches) == 1
+
+
 def test_nothing_is_sent_that_could_cost_more_than_the_limit(study):
     with pytest.raises(BudgetReached, match=r"8 calls cost at most 0\.0\d+ USD.*nothing was sent"):
         go(dataclasses.replace(study, max_cost_usd=0.000001), provider := Provider(), "A0")
