@@ -12,6 +12,7 @@ import datetime
 import random
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -26,8 +27,9 @@ from lib.prices import Tokens
 from lib.schema import Call, CallError, Prompt, prompt_sha256
 
 ATTEMPTS = 4  # of one call in one session, when its errors are retryable
+PATIENT = 8  # ... when nobody is there who has answered in this session: a network is away for minutes (about four)
 FIRST_WAIT_S = 2.0  # doubled at each further attempt, with jitter
-SILENT = 10  # calls one after the other whose attempts all failed: whoever should answer does not
+SILENT = 10  # calls one after the other, as many times as are made at once, that failed: whoever should answer does not
 LONGEST_WAIT_S = 600.0  # a provider that asks for more is asked again in the next run
 CHARACTERS_PER_TOKEN = 3.5  # a fair guess, for the pace alone
 
@@ -57,7 +59,10 @@ class Asking:
         self.stop = threading.Event()
         self._sleep: Callable[[float], object] = sleep or self.stop.wait
         self._first_wait_s = first_wait_s
-        self._silent, self._counting = 0, threading.Lock()
+        self._counting = threading.Lock()
+        self._heard: set[str] = set()  # models that have answered in this session
+        self._silent: Counter[str] = Counter()  # calls of a model, one after the other, that ended in a retryable error
+        self._vain: Counter[str] = Counter()  # ... in another one, before it answered any
         self._paces = {
             role.model: Pace(requests_per_minute=role.requests_per_minute, tokens_per_minute=role.tokens_per_minute)
             for role in material.study.models.values()
@@ -76,10 +81,17 @@ class Asking:
             OSError: the ledger could not be written; nothing was asked.
         """
         before, others = self.ledger.attempts(asked.call), 0
-        for turn in range(ATTEMPTS):
+        made, absent = 0, 0  # attempts that reached somebody, and those that did not
+        while True:
+            turn = made + absent
             row, wait_s = self._attempt(asked, before + turn + 1, slot)
-            others += row.error is not None and row.error.kind == "wrong_model"
-            last = wait_s is None or turn == ATTEMPTS - 1
+            kind = row.error.kind if row.error else None
+            others += kind == "wrong_model"
+            if kind == "unreachable":
+                absent, alike, most = absent + 1, absent, PATIENT if asked.model.name in self._heard else ATTEMPTS
+            else:
+                made, alike, most = made + 1, made, ATTEMPTS
+            last = wait_s is None or alike == most - 1
             if fault := self._fatal(asked, row, wait_s, last=last, others=others):
                 self.ledger.append(row)
                 raise fault
@@ -88,8 +100,7 @@ class Asking:
             self.ledger.append(row)
             if row.error.kind in models.RETRYABLE:
                 jitter = random.Random(f"{asked.call}:{turn}").uniform(0.5, 1.5)
-                self._sleep(wait_s or self._first_wait_s * 2**turn * jitter)
-        raise AssertionError("the last attempt returns")
+                self._sleep(wait_s or self._first_wait_s * 2**alike * jitter)
 
     def _fatal(self, asked: Asked, row: Call, wait_s: float | None, *, last: bool, others: int) -> Exception | None:
         """Why no further call may be made after this row; None as a rule."""
@@ -100,12 +111,30 @@ class Asking:
                 return models.Refused(role, asked.role, row.error)
             if wait_s is not None and wait_s > LONGEST_WAIT_S:
                 return models.Paused(role, asked.role, row.error, wait_s)
-        if last or row.error is None:
-            with self._counting:
-                self._silent = self._silent + 1 if row.error and row.error.kind in models.RETRYABLE else 0
-                if row.error and self._silent >= SILENT:
-                    return models.Paused(role, asked.role, row.error, None, silent=self._silent)
+        if (last or row.error is None) and (silent := self._unanswered(asked, row)) and row.error:
+            return models.Paused(role, asked.role, row.error, None, silent=silent)
         return self.budget.passed() if self.budget and bills(asked.role.provider) else None
+
+    def _unanswered(self, asked: Asked, row: Call) -> int:
+        """How many calls of this model have failed one after the other, once they are too many; 0 as a rule.
+
+        Errors that time may heal are waited for as long at any concurrency. As to the others: a model that has
+        answered this run before may fail at some questions for good, and a resumed run begins with those. One that
+        has not is asked in vain (a wrong path, thoughts that fill max_tokens), and may be paid for it.
+        """
+        name, kind = asked.model.name, row.error.kind if row.error else None
+        with self._counting:
+            self._silent[name] = self._silent[name] + 1 if kind in models.RETRYABLE else 0
+            if kind is None:
+                self._heard.add(name)
+            elif kind not in models.RETRYABLE and kind != "context_window":
+                self._vain[name] += 1
+            silent, vain, heard = self._silent[name], self._vain[name], name in self._heard
+        if silent >= SILENT * asked.role.concurrency:
+            return silent
+        if heard or vain < SILENT or not bills(asked.role.provider):
+            return 0
+        return 0 if any(earlier.done and earlier.model == name for earlier in self.ledger.calls) else vain
 
     def _attempt(self, asked: Asked, attempt: int, slot: int) -> tuple[Call, float | None]:
         """One request's row, and for how long the provider wants to be left alone (None: for ever)."""

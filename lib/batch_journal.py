@@ -96,11 +96,6 @@ class Journal:
         if said := batch_trace.lost(self.path.parent, self._keys):
             raise JournalError(f"{self.path}: {said}")
 
-    @property
-    def empty(self) -> bool:
-        """Whether nothing was ever written here."""
-        return not self._keys
-
     def open(self) -> list[Open]:
         """The batches whose results are not in the ledger, oldest first."""
         return list(self._open.values())

@@ -43,7 +43,8 @@ def answered(
             continue
         if not status.ended:
             say(f"{status.id}: a batch of as many calls is under way, and no journal here names it; if this run "
-                "sent it (its folder was deleted), stop now and run again when it has ended")  # fmt: skip
+                "sent it (its folder was deleted, or put back from before), stop within a minute and run again when "
+                "it has ended")  # fmt: skip
         elif ours := _results(batches, status).intersection(calls):
             yield status, ours
 

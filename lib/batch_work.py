@@ -11,11 +11,11 @@ import json
 import uuid
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from lib import batch_search, budget, models, prices, questions
 from lib.arms import Material
-from lib.attempts import read
+from lib.attempts import read as read_letter
 from lib.batch_journal import FOUND, Asked, Entry, Event, Journal, Open, asked_for
 from lib.budget import BudgetReached
 from lib.ledger import Ledger, refusal
@@ -29,6 +29,7 @@ LONGEST_LOOK_S = 3600.0  # between two looks, whatever a provider asks for: look
 # Refused for certain, so nothing was accepted; after any other fault nobody knows.
 REFUSED = {*models.HOPELESS, "rate_limit", "bad_request", "context_window"}
 Say = Callable[[str], None]
+Got = TypeVar("Got")
 
 
 class BatchError(RuntimeError):
@@ -73,6 +74,10 @@ class Work(NamedTuple):
     def _mine(self) -> list[Open]:
         return [sent for sent in self.journal.open() if sent.model == self.batches.model.name]
 
+    def _named(self) -> set[str]:
+        """The batches that are known to be whose: those of this run, and of the study's other runs."""
+        return self.journal.batches | batch_search.named(self.material.study.path("runs"))
+
     def _note(self, event: Event, sent: Open, **fields: Any) -> None:
         self.journal.write(Entry(event, sent.key, _now(), sent.model, **fields))
 
@@ -91,7 +96,7 @@ class Work(NamedTuple):
         return found
 
     def _submit(self, missing: Sequence[tuple[Cell, str]]) -> None:
-        if missing and self.journal.empty:
+        if missing:
             missing = self._sent_before(missing)
         if not missing:
             return
@@ -118,11 +123,19 @@ class Work(NamedTuple):
             self.say(f"{status.id}: {len(calls)} calls submitted")
 
     def _sent_before(self, missing: Sequence[tuple[Cell, str]]) -> Sequence[tuple[Cell, str]]:
-        """What is left to send before a first batch, once the account was looked through for these very calls."""
+        """What is left to send, once the account was looked through for these very calls.
+
+        Nothing here tells that a folder was deleted, or put back as it was before its last batch.
+        """
         by_call = {call: cell for cell, call in missing}
-        known = self.journal.batches | batch_search.named(self.material.study.path("runs"))
         found: set[str] = set()
-        for status, ours in batch_search.answered(self.batches, by_call.keys(), known=known, say=self.say):
+
+        def doubted(text: str) -> None:
+            self.say(text)
+            self.sleep(POLL_S)  # for somebody to stop it
+
+        known = self._named()
+        for status, ours in batch_search.answered(self.batches, by_call.keys(), known=known, say=doubted):
             calls = tuple(self._asked(by_call[call], call) for call in sorted(ours - found))
             if calls:
                 sent = Open(uuid.uuid4().hex, self.batches.model.name, status.created_at.isoformat(), None, calls)
@@ -160,7 +173,7 @@ class Work(NamedTuple):
 
     def _find(self, sent: Open) -> None:
         """Settle an intention without an id: the provider has a batch of that size that no line names, or none."""
-        fitting = batch_search.fitting(self.batches, sent, known=self.journal.batches)
+        fitting = batch_search.fitting(self.batches, sent, known=self._named())
         if len(fitting) > 1:
             names = ", ".join(status.id for status in fitting)
             raise BatchError(f"{names}: each may be the batch of {len(sent.calls)} calls of {sent.intended_at}; run "
@@ -172,20 +185,27 @@ class Work(NamedTuple):
             self._note("void", sent, note="not at the provider")
 
     def _look(self, sent: Open) -> Status:
-        """The state of a batch; a provider that does not answer for now is asked again."""
+        """The state of a batch."""
+        status = self._patiently(sent, lambda: self.batches.status(str(sent.batch)))
+        self.say(f"{status.id}: " + ", ".join(f"{number} {what}" for what, number in status.counts.items()))
+        return status
+
+    def _patiently(self, sent: Open, request: Callable[[], Got]) -> Got:
+        """What a request about a batch gives; a provider that does not answer for now is asked again.
+
+        Raises:
+            BatchError: it does not have the batch, or will not tell.
+        """
         wait = POLL_S
         while True:
             try:
-                status = self.batches.status(str(sent.batch))
+                return request()
             except models.ModelError as fault:
                 if not fault.retryable:
                     raise BatchError(f"{sent.batch}: {fault}; {self._gone(sent)}") from None
                 self.say(f"{sent.batch}: {fault}; asking again")
                 self.sleep(min(fault.retry_after_s or wait, LONGEST_LOOK_S))
                 wait = min(2 * wait, 10 * POLL_S)
-                continue
-            self.say(f"{status.id}: " + ", ".join(f"{number} {what}" for what, number in status.counts.items()))
-            return status
 
     def _gone(self, sent: Open) -> str:
         """What a person may do about a batch whose results will never come."""
@@ -196,9 +216,13 @@ class Work(NamedTuple):
         """Every result of an ended batch into the ledger; then the batch is closed in the journal."""
         latency_s = round(((status.ended_at or status.created_at) - status.created_at).total_seconds(), 3)
         left = {asked.call: asked for asked in sent.calls}
-        results = list(self.batches.results(status.id, latency_s=latency_s))
+
+        def read() -> list[Result]:
+            return self._patiently(sent, lambda: list(self.batches.results(status.id, latency_s=latency_s)))
+
+        results = read()
         if len(results) < status.total:  # broken off, or really missing: a second reading tells
-            results = max(results, list(self.batches.results(status.id, latency_s=latency_s)), key=len)
+            results = max(results, read(), key=len)
         if not any(result.custom_id in left for result in results):
             if not sent.guessed:  # it is ours and was paid for, whatever is read of it today
                 said = f"{status.id}: none of its {len(left)} results could be read; run again later"
@@ -211,6 +235,7 @@ class Work(NamedTuple):
         strays = 0
         missing = CallError("batch_missing", f"{sent.model}: {status.id} has no result for this request")
         given = {result.custom_id for result in results}
+        results.sort(key=lambda result: result.reply is None)  # of two results of one call, the one that answers it
         for result in [*results, *(Result(call, None, missing) for call in left if call not in given)]:
             asked = left.pop(result.custom_id, None)
             if asked is None:
@@ -251,7 +276,7 @@ class Work(NamedTuple):
             return self._at_most(row, cell)
         if reply is not None:
             row = dataclasses.replace(row, **Tokens.of(reply)._asdict())
-        return row if row.error else read(row, cell, self.material)
+        return row if row.error else read_letter(row, cell, self.material)
 
     def _at_most(self, row: Call, cell: Cell) -> Call:
         """A row in doubt carries the most tokens that it may have been billed for."""

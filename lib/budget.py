@@ -129,7 +129,7 @@ class Budget:
     """What a run may still spend; threads may use it. `earlier` are the rows of its earlier sessions.
 
     A provider may bill more than a call's worst case (thoughts beyond the limit of tokens): from then on every
-    call's worst case counts as many times more.
+    call's worst case counts as many times more, also of those in flight.
 
     >>> from lib.config import Model
     >>> tight, model = Budget(limit_usd=0.00001), Model("openai", "m", price_as="claude-haiku-5-5")
@@ -143,12 +143,12 @@ class Budget:
     ) -> None:
         self.limit_usd, self.totals = limit_usd, earlier or Totals()
         self._listed = listed or prices.load()
-        self._reserved = 0.0
+        self._reserved = 0.0  # the worst cases of the calls in flight
         self._beyond = 1.0  # the most that a call has cost, by its worst case
         self._lock = threading.Lock()
 
     def reserve(self, prompt: Prompt, model: config.Model, *, max_tokens: int) -> float:
-        """Set the worst case of a call aside, in USD.
+        """Set the worst case of a call aside; in USD, as `settle` wants it.
 
         Raises:
             BudgetReached: it could lead over the limit; nothing was set aside.
@@ -156,11 +156,11 @@ class Budget:
         today = datetime.now(UTC).date()
         worst = worst_usd(prompt, model, max_tokens=max_tokens, on=today, listed=self._listed)
         with self._lock:
-            worst *= self._beyond
-            spent, doubt, flying = self.totals.spent_usd, self.totals.in_doubt_usd, self._reserved
-            if self.limit_usd is not None and spent + doubt + flying + worst > self.limit_usd:
+            spent, doubt, flying = self.totals.spent_usd, self.totals.in_doubt_usd, self._reserved * self._beyond
+            most = worst * self._beyond
+            if self.limit_usd is not None and spent + doubt + flying + most > self.limit_usd:
                 raise BudgetReached(
-                    f"a call may cost {worst:.6f} USD; spent {spent:.6f}, in doubt {doubt:.6f}, "
+                    f"a call may cost {most:.6f} USD; spent {spent:.6f}, in doubt {doubt:.6f}, "
                     f"in flight {flying:.6f} of max_cost_usd = {self.limit_usd}"
                 )
             self._reserved += worst

@@ -44,12 +44,17 @@ def late(path: Path) -> Path:
 
 def keep(path: Path, rows: bytes) -> str:
     """Put rows that cannot be added to a ledger beside it, on the disk; in words, where they are."""
+    size = None
     try:
-        with late(path).open("ab") as file:
-            file.write(rows)
-            file.flush()
+        with late(path).open("ab", buffering=0) as file:
+            size = file.tell()
+            left = rows
+            while left:
+                left = left[file.write(left) :]
             os.fsync(file.fileno())
     except OSError as fault:
+        if size is not None:
+            os.truncate(late(path), size)  # never half a row: what comes next would stand behind it
         return f"what came meanwhile could not be kept: {fault.strerror}"
     return f"what came meanwhile is in {late(path).name} and is added then"
 

@@ -147,12 +147,12 @@ class Ledger:
                 raise LedgerError(f"{said}; nothing was added: restore it and run again; {kept}")
             start = self._size
             self._write(b"".join(line for _, line in written))
-            if said := disturbed.moved(self._file, self.path):
-                raise LedgerError(f"{said}; {disturbed.rescue(self._file, self.path)}")
-            for row, line in written:
+            for row, line in written:  # wherever the file is now, they are in it: nobody writes them again
                 self._count(row, start)
                 start += len(line)
-                self._begun.discard(_attempt(row))
+            if said := disturbed.moved(self._file, self.path):
+                raise LedgerError(f"{said}; {disturbed.rescue(self._file, self.path)}")
+            self._begun.difference_update(_attempt(row) for row in calls)
 
     def close(self) -> None:
         """Give up the lock; closing twice does nothing."""

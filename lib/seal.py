@@ -16,7 +16,8 @@ from lib.frozen import SUM, FreezeError, text
 from lib.history import file_sha256
 
 SEALED = "SEALED.sha256"
-NOT_COMMITTED = re.compile(r"\.|.*(\.lock|\.part|\.torn-\d+|\.inflight)$")  # see .gitignore and lib/ledger.py
+# See .gitignore, lib/ledger.py and lib/disturbed.py.
+NOT_COMMITTED = re.compile(r"\.|.*(\.lock|\.part|\.torn-\d+|\.rescued-\d+|\.late|\.inflight)$")
 
 
 def seal(study: str | Path, run: str, *, today: datetime.date | None = None) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import json
+import shutil
 from collections import Counter
 
 import fakes
@@ -309,6 +310,71 @@ def test_a_batch_of_the_same_size_that_another_run_has_sent_is_not_spoken_of(stu
     assert any("msgbatch_2: a batch of as many calls is under way, and no journal here" in line for line in said)
 
 
+@pytest.mark.parametrize("arrived", [True, False])
+def test_two_runs_of_one_study_at_once_each_have_their_own_batch(study, arrived):
+    """The second one's submission breaks off: the batch of the first, with the same calls, is not taken for it."""
+    provider = Provider(by_model, looks=10**9)
+
+    def stop(seconds):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        go(study, provider, "A0", sleep=stop)
+    provider.accidents, provider.refuses = [httpx2.ReadError("broken")], not arrived
+    with pytest.raises(BatchError, match="nobody knows"):
+        go(study, provider, "A0", name="exploratory-en")
+    with pytest.raises(KeyboardInterrupt):
+        go(study, provider, "A0", name="exploratory-en", sleep=stop)
+    provider.looks = 0
+    for name in ("exploratory-en", "main-en"):
+        assert go(study, provider, "A0", name=name).rows == Counter(letter=8)
+        assert not Journal(study.path("runs", name, "batches.jsonl")).open()
+    assert len(provider.batches) == 2
+
+
+def test_a_folder_put_back_from_before_its_last_batch_pays_for_nothing_again(study, tmp_path):
+    """Git, or a backup: ledger, journal and run.json agree with each other, and none of them knows that batch."""
+    provider = Provider(by_model, looks=0)
+    go(study, provider, "A0")
+    shutil.copytree(study.path("runs"), tmp_path / "before")
+    go(study, provider, "A0", "A1")
+    sent = provider.sent()
+    shutil.rmtree(study.path("runs"))
+    shutil.copytree(tmp_path / "before", study.path("runs"))
+    assert go(study, provider, "A0", "A1").rows.total() > 0 and provider.sent() == sent
+    assert sorted(row.call for row in rows(study)) == sorted(sent)
+
+
+def test_while_a_batch_may_be_this_runs_nothing_is_sent_for_a_minute(study, tmp_path):
+    provider, said, slept = Provider(by_model, looks=10**9), [], []
+    with pytest.raises(KeyboardInterrupt):
+        go(study, provider, "A0", sleep=lambda seconds: (_ for _ in ()).throw(KeyboardInterrupt))
+    shutil.rmtree(study.path("runs"))
+
+    def stop(seconds):
+        slept.append(seconds)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        go(study, provider, "A0", sleep=stop, say=said.append)
+    assert len(provider.batches) == 1 and slept == [60.0] and "stop within a minute" in said[-1]
+
+
+def test_of_two_results_of_one_call_the_answer_counts(study):
+    provider = Provider(by_model, looks=0)
+    given = provider._results
+
+    def twice(id_):
+        lines = given(id_).splitlines()
+        expired = [json.dumps({"custom_id": json.loads(line)["custom_id"], "result": {"type": "expired"}})
+                   for line in lines]  # fmt: skip
+        return "\n".join([*expired, *lines]) + "\n"
+
+    provider._results = twice
+    found = go(study, provider, "A0")
+    assert found.rows == Counter(letter=8) and found.strays == 8
+
+
 def test_a_crash_in_the_middle_of_a_harvest_repeats_no_row(study):
     provider = Provider()
     go(study, provider, "A0")
@@ -448,6 +514,21 @@ def test_a_provider_that_is_down_for_a_while_is_asked_again(study):
     assert go(study, provider, "A0", say=said.append).rows == {"letter": 8}
     assert sum("asking again" in line for line in said) == 3
     assert said[0] == "msgbatch_1: 8 calls submitted" and "8 succeeded" in said[-1]
+
+
+def test_results_are_read_again_when_the_network_is_away_for_a_while(study):
+    """A day of waiting does not end because of a minute."""
+    provider, said = Provider(by_model, looks=0), []
+    given, broken = provider._results, [httpx2.ConnectError("refused"), httpx2.ReadError("reset")]
+
+    def results(id_):
+        if broken:
+            raise broken.pop()
+        return given(id_)
+
+    provider._results = results
+    assert go(study, provider, "A0", say=said.append).rows == {"letter": 8}
+    assert sum("asking again" in line for line in said) == 2 and len(provider.batches) == 1
 
 
 def test_nothing_is_sent_that_could_cost_more_than_the_limit(study):

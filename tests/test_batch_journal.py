@@ -58,7 +58,7 @@ def test_an_intention_that_has_lost_its_line_end_alone_still_counts(tmp_path):
     path = tmp_path / "batches.jsonl"
     path.write_bytes(path.read_bytes().removesuffix(b"\n"))
     again = Journal(path)
-    assert asked_for(again.open()) == {"c1", "c2"} and not again.empty
+    assert asked_for(again.open()) == {"c1", "c2"}
     again.write(SUBMITTED)
     assert [each.batch for each in Journal(path).open()] == ["b1"]
 
@@ -67,7 +67,7 @@ def test_an_intention_that_has_lost_its_line_end_alone_still_counts(tmp_path):
 def test_a_run_json_that_names_no_batch_says_nothing(tmp_path, head):
     if head is not None:
         (tmp_path / "run.json").write_text(head)
-    assert Journal(tmp_path / "batches.jsonl").empty
+    assert Journal(tmp_path / "batches.jsonl").open() == []
     journal(tmp_path, INTENDED)
     assert len(Journal(tmp_path / "batches.jsonl").open()) == 1
 

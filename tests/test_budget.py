@@ -112,6 +112,17 @@ def test_a_provider_that_bills_ten_times_the_worst_case_is_reckoned_with_from_th
         tight.reserve(PROMPT, role, max_tokens=8)
 
 
+def test_bills_that_grow_are_reckoned_with_by_the_largest_also_for_calls_in_flight():
+    """Twice the worst case, then three times: it is three times from then on, not one and a half times."""
+    role, tight = Model("openai", "cheap"), Budget(limit_usd=10 * WORST, listed=LISTED)
+    flying = [tight.reserve(PROMPT, role, max_tokens=8) for _ in range(3)]
+    for reserved, times in zip(flying, (2, 3), strict=False):
+        tight.settle(reserved, dataclasses.replace(row(), reported_cost_usd=times * WORST), role)
+    assert tight.totals.spent_usd == pytest.approx(5 * WORST)
+    with pytest.raises(BudgetReached, match=r"a call may cost 0\.000477 USD; .* in flight 0\.000477"):
+        tight.reserve(PROMPT, role, max_tokens=8)  # 5 spent, 3 in flight, 3 for this one
+
+
 def test_threads_set_no_more_aside_than_the_limit_holds():
     tight = Budget(limit_usd=20.5 * WORST, listed=LISTED)
 

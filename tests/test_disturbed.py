@@ -12,7 +12,7 @@ import pytest
 import stub_server
 from test_ledger import line, made
 
-from lib import inflight, ledger
+from lib import disturbed, inflight, ledger, paths, seal
 from lib.ledger import Ledger, LedgerError
 
 QUIET = {"report": lambda note: None}
@@ -169,4 +169,31 @@ def test_a_run_whose_ledger_is_deleted_stops_and_every_answer_is_kept(tmp_path, 
         kept.rename(path)
         fire.recorded(here)
         assert sum(fire.log_of(log).values()) == len(fire.cells(here)) == 160
-    assert not [row for row in ledger.read(path, **QUIET) if row.error]
+    notes: list[str] = []
+    assert not [row for row in ledger.read(path, report=notes.append) if row.error]
+    assert notes == [], "no row stands there twice"
+
+
+def test_rows_that_were_kept_in_part_only_leave_no_half_row_behind(tmp_path, monkeypatch):
+    """A full disk: the next rows that find room can be read."""
+    path = tmp_path / "calls.jsonl"
+    disturbed.keep(path, line(made(1)))
+
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("lib.disturbed.os.fsync", full)
+        assert "could not be kept: No space left" in disturbed.keep(path, line(made(2))[:40])
+    disturbed.keep(path, line(made(3)))
+    with Ledger(path, **QUIET) as again:
+        assert list(again.calls) == [made(1), made(3)]
+
+
+def test_what_is_beside_a_disturbed_ledger_is_neither_sealed_nor_committed(tmp_path):
+    """A copy that was put back by hand stays beside the ledger; a clone does not have it."""
+    for name in ("calls.jsonl", "calls.jsonl.rescued-12", "calls.jsonl.late", "calls.jsonl.torn-1"):
+        (tmp_path / name).write_bytes(line(made(1)))
+    assert [path.name for path in seal._raw_files(tmp_path)] == ["calls.jsonl"]
+    ignored = (paths.ROOT / ".gitignore").read_text().splitlines()
+    assert {"*.rescued-*", "*.late", "*.torn-*"} <= set(ignored)

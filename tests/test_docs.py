@@ -14,7 +14,7 @@ from typing import NamedTuple, get_args
 
 import pytest
 
-from lib import analyse, companions, config, hypotheses, paths, published, retrieve, stats
+from lib import analyse, attempts, companions, config, hypotheses, paths, published, retrieve, stats
 from lib.evals import inputs
 from tests import ledgers, readme, test_hypotheses
 from tests import test_readme as figures
@@ -167,6 +167,11 @@ def method() -> Page:
     )  # fmt: skip
 
 
+def patience() -> int:
+    """Minutes between the attempts at a model that is away, without their jitter."""
+    return round(attempts.FIRST_WAIT_S * (2 ** (attempts.PATIENT - 1) - 1) / 60)
+
+
 def providers() -> Page:
     large = float(STUDIES[FULL].models["large"].model.split("-", 2)[2].replace("-", "."))  # claude-sonnet-5-5
     return Page(
@@ -174,6 +179,11 @@ def providers() -> Page:
             bind("## {} the price: batches", batch()),
             bind("(SDK {}), Message Batches and OpenAI (SDK {})", version("anthropic"), version("openai")),
             bind("minimums of the {} models", large),
+            bind("A call is tried up to {} times", attempts.ATTEMPTS),
+            bind("waited for over {} attempts, about {} minutes", attempts.PATIENT, patience()),
+            bind("a `retry-after` of more than {} minutes", attempts.LONGEST_WAIT_S / 60),
+            bind("but errors**: {} calls one after the other", attempts.SILENT),
+            bind("stops the run after {} calls with errors of any kind", attempts.SILENT),
         ],
         [
             given('cache_ttl = "1h" keeps a shared prefix an hour instead of 5 minutes', "their documentation"),

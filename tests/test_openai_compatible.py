@@ -243,3 +243,45 @@ def test_a_reply_without_measure_is_given_up(monkeypatch):
 def test_a_reported_cost_that_is_no_number_of_dollars_is_left_out(cost):
     usage = {"prompt_tokens": 100, "completion_tokens": 2, "cost": cost}
     assert ask(completion(usage=usage))[0].reported_cost_usd is None
+
+
+def test_a_server_on_this_machine_is_asked_without_a_proxy(monkeypatch):
+    """A proxy of the environment would read the prompts, and look for the server on its own machine."""
+    with serve(lambda asked: Answer(b"<html>no</html>", 403)) as proxy:
+        for variable in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+            monkeypatch.setenv(variable, proxy.url)
+        for variable in ("NO_PROXY", "no_proxy"):
+            monkeypatch.delenv(variable, raising=False)
+        assert ask(completion())[0].text == "B" and proxy.asked == []
+        monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:1")
+        assert ask(completion())[0].text == "B"
+        elsewhere = config.Model("openai", "m", base_url="http://example.org/v1")
+        with (
+            models.open_model(elsewhere, environ={"MINILAKE_API_KEY": KEY}) as model,
+            pytest.raises(ModelError, match="HTTP 403"),
+        ):
+            model.ask(PROMPT, seed=7, temperature=1.0, max_tokens=8)
+        assert len(proxy.asked) == 1, "what goes elsewhere goes through it, as ever"
+
+
+@pytest.mark.parametrize("proxy", ["ftp://me:planted-word@127.0.0.1:1", "127.0.0.1:notaport"])
+def test_a_proxy_that_cannot_be_used_is_a_reason_and_tells_no_password(monkeypatch, proxy):
+    for variable in ("HTTPS_PROXY", "https_proxy"):
+        monkeypatch.setenv(variable, proxy)
+    asked = config.Model("openai", "m", base_url="https://example.org/v1")
+    with pytest.raises(NotAvailable, match=r"the proxy of .* cannot be used") as said:
+        models.open_model(asked, environ={"MINILAKE_API_KEY": KEY})
+    assert "planted-word" not in str(said.value)
+
+
+def test_nobody_behind_a_proxy_is_said_with_the_proxys_variable(monkeypatch):
+    with socket.create_server(("127.0.0.1", 0)) as was:
+        dead = f"http://127.0.0.1:{was.getsockname()[1]}"
+    for variable in ("HTTP_PROXY", "http_proxy"):
+        monkeypatch.setenv(variable, dead)
+    elsewhere = config.Model("openai", "m", base_url="http://example.org/v1")
+    with (
+        models.open_model(elsewhere, environ={"MINILAKE_API_KEY": KEY}) as model,
+        pytest.raises(ModelError, match=r"unreachable: .*example\.org through the proxy of HTTP_PROXY"),
+    ):
+        model.ask(PROMPT, seed=7, temperature=1.0, max_tokens=8)

@@ -175,7 +175,8 @@ def test_a_ledger_and_run_json_hold_no_key_that_a_provider_echoes(tmp_path, monk
     monkeypatch.setenv("ANTHROPIC_API_KEY", key)
     usage = {"input_tokens": 9, "output_tokens": 1}
     texts = iter([httpx2.Response(401, json={"error": {"message": f"bad {key}"}})] + [
-        httpx2.Response(200, json={"model": model, "usage": usage, "content": [{"type": "text", "text": f"B {key}"}]})
+        httpx2.Response(200, json={"model": model, "usage": usage, "stop_reason": "end_turn",
+                                   "content": [{"type": "text", "text": f"B {key}"}]})
         for model in [f"claude-{key}"] * 3 + ["claude-haiku-5-5"] * 50
     ])  # fmt: skip
     study = dataclasses.replace(fakes.STUDY, models={"small": config.Model("anthropic", "claude-haiku-5-5")},

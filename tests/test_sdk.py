@@ -78,8 +78,9 @@ def test_a_fault_without_a_status_is_a_timeout_a_connection_or_a_bad_reply():
 
 
 @pytest.mark.parametrize("never", ["ConnectError", "ConnectTimeout", "PoolTimeout", "ProxyError"])
-def test_only_a_request_that_was_never_sent_is_unreachable(never):
+def test_only_a_request_that_was_never_sent_is_unreachable(never, monkeypatch):
     """Names that do not resolve, ports that refuse and hosts without a route are one exception of the HTTP library."""
+    monkeypatch.setattr("urllib.request.getproxies", dict)
 
     class APIConnectionError(Exception):
         request = httpx2.Request("POST", f"https://user:{KEY}@api.example.org:8443/v1/chat?key={KEY}")

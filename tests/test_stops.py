@@ -6,6 +6,8 @@ import contextlib
 import dataclasses
 import itertools
 import socket
+import threading
+from collections import Counter
 
 import fire
 import pytest
@@ -57,7 +59,7 @@ def test_a_reply_that_breaks_off_is_in_doubt_and_stops_nothing(tmp_path):
     assert {row.error.kind for row in rows if row.error} == {"connection"} and all(map(budget.in_doubt, rows))
 
 
-def test_a_server_that_dies_during_a_run_stops_it_and_what_it_answered_is_kept(tmp_path):
+def test_a_server_that_dies_during_a_run_and_stays_away_stops_it_and_what_it_answered_is_kept(tmp_path):
     with serve(lambda asked: completion()) as server:
         here = fire.material(tmp_path, f"{server.url}/v1", samples=5)
         with (
@@ -75,7 +77,35 @@ def test_a_server_that_dies_during_a_run_stops_it_and_what_it_answered_is_kept(t
             with pytest.raises(Refused, match="unreachable"):
                 list(rows)
     kinds = [row.error.kind if row.error else row.class_ for row in read(fire.ledger_of(here))]
-    assert kinds == ["letter", *["unreachable"] * attempts.ATTEMPTS]
+    assert kinds == ["letter", *["unreachable"] * attempts.PATIENT]
+
+
+@pytest.mark.parametrize("concurrency", [1, 16])
+@pytest.mark.parametrize("meanwhile", ["unreachable", "overloaded"])
+def test_a_network_that_is_away_for_a_minute_ends_no_run_and_costs_no_cell(tmp_path, concurrency, meanwhile):
+    """Six times nobody is there, and then (a server that loads its weights) it is there and not ready, once."""
+    with serve(lambda asked: completion()) as server:
+        here = fire.material(tmp_path, f"{server.url}/v1", samples=10, concurrency=concurrency)
+        with (
+            Ledger(fire.ledger_of(here)) as ledger,
+            models.open_model(here.study.models["small"], environ={}) as model,
+        ):
+            really, failed = model.ask, Counter()
+
+            def ask(prompt, *, seed, **options):
+                who = threading.get_ident() if concurrency > 1 else 0
+                if len(server.asked) >= 20 and failed[who] < 7:  # some have answered by now
+                    failed[who] += 1
+                    raise models.ModelError("unreachable" if failed[who] < 7 else meanwhile, "away")
+                return really(prompt, seed=seed, **options)
+
+            model.ask = ask
+            made = run.execute(
+                fire.cells(here), here, ledger, {"small": model}, run="r", not_run={}, first_wait_s=0.0005
+            )
+            assert len(list(made)) == len(fire.cells(here))
+    rows = read(fire.ledger_of(here))
+    assert sum(row.done for row in rows) == len(fire.cells(here)) < len(rows)
 
 
 @pytest.mark.parametrize("wait", ["601", "86400", "9" * 30])
@@ -96,11 +126,47 @@ def test_a_server_that_answers_nothing_is_not_asked_for_every_cell(tmp_path, how
     """A port that a container holds without a server in it resets each connection; a day's quota is a 429 for ever."""
     with serve(lambda asked: how) as server:
         here = fire.material(tmp_path, f"{server.url}/v1", samples=25, concurrency=concurrency)
-        with pytest.raises(Paused, match=r"has answered none of the last 10 calls of the role small .*when it does"):
+        with pytest.raises(Paused, match=rf"none of the last {10 * concurrency} calls of the role small .*it does"):
+            fire.run(here)
+        assert len(server.asked) <= (attempts.SILENT * concurrency + concurrency - 1) * attempts.ATTEMPTS
+    rows = read(fire.ledger_of(here))
+    assert len(rows) == len(server.asked) and not inflight.beside(fire.ledger_of(here)).exists()
+    assert len({row.call for row in rows}) < len(fire.cells(here))
+
+
+def test_many_calls_at_once_wait_as_long_for_a_provider_as_one(tmp_path):
+    """A minute of errors meets all sixteen calls at the same time."""
+    asked = itertools.count()
+    with serve(lambda request: Answer({"error": "down"}, 500) if 20 <= next(asked) < 150 else completion()) as server:
+        here = fire.material(tmp_path, f"{server.url}/v1", samples=20, concurrency=16)
+        rows = fire.run(here)
+    assert len(rows) == len(fire.cells(here)) and sum(not row.done for row in rows) > attempts.SILENT
+
+
+@pytest.mark.parametrize("how", [
+    Answer(b"404 page not found", 404, {"Content-Type": "text/plain"}),  # a base_url without /v1
+    Answer({"model": "small-1", "choices": [{"message": {"content": "B"}}]}),  # nobody counts tokens
+    Answer({"model": "small-1", "choices": [{"message": {"content": ""}, "finish_reason": "length"}],
+            "usage": {"prompt_tokens": 20, "completion_tokens": 8}}),  # thoughts that fill max_tokens
+], ids=["404", "no usage", "thoughts"])  # fmt: skip
+@pytest.mark.parametrize("concurrency", [1, 8])
+def test_a_model_that_has_never_answered_is_not_asked_for_every_cell(tmp_path, how, concurrency):
+    with serve(lambda asked: how) as server:
+        here = fire.material(tmp_path, f"{server.url}/v1", samples=10, concurrency=concurrency)
+        with pytest.raises(Paused, match=r"answered none of the last 1\d calls .*(/v1|without usage|output tokens)"):
             fire.run(here)
         assert len(server.asked) <= (attempts.SILENT + concurrency - 1) * attempts.ATTEMPTS
-    rows = read(fire.ledger_of(here))
-    assert len(rows) == len(server.asked) < len(fire.cells(here)) and not inflight.beside(fire.ledger_of(here)).exists()
+
+
+def test_a_resumed_run_goes_on_behind_questions_that_no_call_answers(tmp_path):
+    """Half of the cells fail for good; whoever answered the others is not taken for one that never answers."""
+    bad = Answer({"error": {"message": "flagged"}}, 400)
+    with serve(lambda asked: bad if "samovar" in str(asked.body["messages"]) else completion()) as server:
+        here = fire.material(tmp_path, f"{server.url}/v1", samples=15)
+        first = fire.run(here)
+        failed = sum(not row.done for row in first)
+        assert attempts.SILENT < failed < len(first) == len(fire.cells(here))
+        assert len(fire.run(here)) == failed
 
 
 def test_calls_that_fail_between_answers_stop_nothing(tmp_path):

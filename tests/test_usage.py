@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from lib.models import ImpossibleUsage, ModelError
 from lib.models.usage import cost_usd, exclusive, inclusive
+from lib.prices import Tokens
 
 
 @pytest.mark.parametrize("said", [None, "0.1", float("nan"), float("inf"), -1, True, [1], 10**400])
@@ -72,7 +73,7 @@ def test_impossible_inclusive_counts_are_an_error(usage, said):
             {"cache_creation_input_tokens": 5, "cache_creation": {"ephemeral_5m_input_tokens": 6}},
             "6 tokens written to the cache for five minutes",
         ),
-        ({"cache_read_input_tokens": 2.0}, "cache_read_input_tokens = 2.0"),
+        ({"cache_read_input_tokens": 2.5}, "cache_read_input_tokens = 2.5"),
     ],
 )
 def test_impossible_exclusive_counts_are_an_error(usage, said):
@@ -89,3 +90,7 @@ def test_a_count_that_is_missing_is_not_zero(convert, usage):
 def test_a_write_that_is_told_by_lifetime_only_is_counted():
     told = {"input_tokens": 1, "output_tokens": 1, "cache_creation": {"ephemeral_5m_input_tokens": 100}}
     assert exclusive(told) == (1, 0, 100, 0, 1)
+
+
+def test_a_whole_number_may_be_written_with_a_point():
+    assert inclusive({"prompt_tokens": 20.0, "completion_tokens": 1.0}) == Tokens(20, 0, 0, 0, 1)

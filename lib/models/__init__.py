@@ -261,7 +261,8 @@ def same_model(said: str, asked: str) -> bool:
     """Whether a provider's name for the model that answered means the one that was asked for.
 
     Equal; a dated snapshot of it (`-20261001` or `-2026-10-01` behind it); or, for local models,
-    the same file name without its folder and `.gguf`. An alias such as `-latest` is another name.
+    the same file name without its folder and `.gguf`, and `:latest`, which Ollama means where no tag is given
+    (its docs/api.md, "Model names"). An alias such as `-latest` is another name.
     """
     said, asked = _plain(said), _plain(asked)
     return said == asked or re.fullmatch(re.escape(asked) + r"-(\d{8}|\d{4}-\d{2}-\d{2})", said) is not None
@@ -270,7 +271,7 @@ def same_model(said: str, asked: str) -> bool:
 def _plain(name: str) -> str:
     if name.endswith(".gguf"):
         return name.removesuffix(".gguf").rsplit("/", 1)[-1]
-    return name.removeprefix("models/")  # Gemini's endpoint lists its models under this prefix
+    return name.removesuffix(":latest").removeprefix("models/")  # Gemini's endpoint lists its models under this prefix
 
 
 def _join(*parts: str) -> str:

@@ -12,6 +12,7 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 from lib import config
 from lib.models import Closing, ModelError, NotAvailable, Reply, endings, redaction, sdk, usage, whole
@@ -63,7 +64,8 @@ class AnthropicModel(Closing):
         self._secrets = (key,)
         self._watch = CacheWatch(name, ttl=ttl)
         self._mark = {"type": "ephemeral"} if ttl == "5m" else {"type": "ephemeral", "ttl": ttl}
-        client = sdk.http_client(anthropic, transport=transport)
+        host = urlsplit(base_url or "").hostname
+        client = sdk.http_client(anthropic, host=host, transport=transport)
         self._client = anthropic.Anthropic(
             api_key=key, base_url=base_url, max_retries=0, timeout=sdk.TIMEOUT_S, http_client=client
         )

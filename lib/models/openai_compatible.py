@@ -38,7 +38,6 @@ KEYS = {
 }
 OTHER_KEY = "MINILAKE_API_KEY"  # of any other host
 ONE_KEY: Any = {"security": {"bearer_auth": True}}  # as `create` says: never an administrator's key
-LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
 def key_variable(base_url: str, environ: Mapping[str, str]) -> str:
@@ -71,7 +70,7 @@ def open(
         raise NotAvailable(f"base_url {base_url!r} is not an address such as {OPENAI}")
     variable = key_variable(base_url, environ)
     key = environ.get(variable, "")
-    if not key and host not in LOOPBACK:
+    if not key and host not in sdk.LOOPBACK:
         hint = "" if variable != OTHER_KEY else " (any word where the endpoint needs none)"
         raise NotAvailable(f"no key: set {variable}{hint}")
     redaction.remember(key)
@@ -95,7 +94,7 @@ class OpenAIModel(Closing):
         self._limit = "max_completion_tokens" if urlsplit(base_url).hostname == "api.openai.com" else "max_tokens"
         key = key or "none"  # the SDK wants one even for a server that does not
         self._raw = httpx2.Response
-        client = sdk.http_client(openai)
+        client = sdk.http_client(openai, host=urlsplit(base_url).hostname)
         self._client = openai.OpenAI(
             api_key=key, base_url=base_url, max_retries=0, timeout=sdk.TIMEOUT_S, http_client=client
         )
@@ -128,7 +127,9 @@ class OpenAIModel(Closing):
         try:
             if data.get("error"):  # some endpoints send their errors with status 200
                 raise ValueError(f"an error with status 200: {data['error']}")
-            choice, used = data["choices"][0], data["usage"]
+            choice, used = data["choices"][0], data.get("usage")
+            if not isinstance(used, dict):
+                raise ValueError("a reply without usage: no tokens, so no cost; the server must count them")
             if choice.get("error") or choice.get("finish_reason") == "error":  # OpenRouter's: broken off on the way
                 raise ValueError(f"broken off by an error: {choice.get('error')}")
             said = choice["message"]

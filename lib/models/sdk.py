@@ -10,13 +10,16 @@ from __future__ import annotations
 import email.utils
 import re
 import time
+import urllib.request
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
-from lib.models import ErrorKind, ModelError, redact
+from lib.models import ErrorKind, ModelError, NotAvailable, redact
 
 TIMEOUT_S = 600.0  # without a byte, and from the first byte of a reply to its last
 MOST_BYTES = 64_000_000  # of one reply, unpacked or not; a model says thousands
+LOOPBACK = {"localhost", "127.0.0.1", "::1"}  # this machine
 SHOWN = 300  # characters of a provider's message that are kept
 # What a status alone does not tell. Sources: openrouter.ai/docs/api/reference/errors-and-debugging (402 out of credits,
 # 403 this input was flagged); OpenAI's body of a 429 has the type and code insufficient_quota when nothing is left;
@@ -33,15 +36,23 @@ class TooLong(Exception):
     """A reply that is longer than any model's."""
 
 
-def http_client(vendor: Any, *, transport: Any = None) -> Any:
+def http_client(vendor: Any, *, host: str | None = None, transport: Any = None) -> Any:
     """The HTTP client for an SDK, `anthropic` or `openai`, with bounds that their own has not.
 
+    What goes to a `host` that is this machine goes through no proxy, whatever the environment says: a proxy would
+    look for the server on its own machine, and read the prompts.
     A reply ends: one that drips for ever would hold its call for ever, one without an end fills the memory.
     The results of a batch may be long. A redirect is an error: prompts go where the study says, nowhere else.
     """
-    given = {"transport": transport} if transport else {}
+    given: dict[str, Any] = {"transport": transport} if transport else {}
+    if host in LOOPBACK:
+        given["trust_env"] = False
     hooks = {"response": [_bound]}
-    return vendor.DefaultHttpxClient(follow_redirects=False, timeout=TIMEOUT_S, event_hooks=hooks, **given)
+    try:
+        return vendor.DefaultHttpxClient(follow_redirects=False, timeout=TIMEOUT_S, event_hooks=hooks, **given)
+    except Exception as fault:  # a proxy that cannot be used: SOCKS without its package, no address
+        why = str(fault) if isinstance(fault, ImportError) else "it is no address of one"  # which may hold a password
+        raise NotAvailable(f"the proxy of HTTP_PROXY, HTTPS_PROXY or ALL_PROXY cannot be used: {why}") from None
 
 
 def _bound(response: Any) -> None:
@@ -79,6 +90,8 @@ def translate(fault: Exception, *, name: str, secrets: Iterable[str]) -> ModelEr
     if isinstance(status, int) and 300 <= status < 400:
         where = redact(str(getattr(getattr(fault, "response", None), "headers", {}).get("location")), secrets)[:SHOWN]
         said = f"a redirect to {where}, which is not followed: set base_url to where the model is"
+    if status == 404 and not _body(fault):  # a page: no endpoint of a model
+        said += f"; nothing is at {_address(fault)}{_path(fault)}: see base_url, which ends in /v1 as a rule"
     if isinstance(status, int):
         kind = _kind(status, said, _codes(fault))
         wait = retry_after_s(getattr(getattr(fault, "response", None), "headers", {}))
@@ -86,7 +99,8 @@ def translate(fault: Exception, *, name: str, secrets: Iterable[str]) -> ModelEr
     names = {base.__name__ for base in type(fault).__mro__}
     if _unsent(fault):
         cause = redact(str(fault.__cause__ or fault), secrets)[:SHOWN]
-        return ModelError("unreachable", f"{name}: nobody answers at {redact(_address(fault), secrets)} ({cause})")
+        where = redact(_address(fault), secrets)
+        return ModelError("unreachable", f"{name}: nobody answers at {where}{_proxy(where)} ({cause})")
     if "APITimeoutError" in names or isinstance(fault, TimeoutError):
         return ModelError("timeout", f"{name}: no answer within {TIMEOUT_S:.0f} s")
     if "APIConnectionError" in names or "TransportError" in names or isinstance(fault, OSError):
@@ -110,6 +124,18 @@ def _address(fault: BaseException) -> str:
         return f"{url.scheme}://{url.netloc.decode()}"
     except (AttributeError, RuntimeError, UnicodeDecodeError):
         return "its address"
+
+
+def _proxy(address: str) -> str:
+    """That a request went through a proxy, by the variable's name: its value may hold a password."""
+    parts = urlsplit(address)
+    if parts.hostname in LOOPBACK or parts.scheme not in urllib.request.getproxies():
+        return ""
+    return f" through the proxy of {parts.scheme.upper()}_PROXY"
+
+
+def _path(fault: BaseException) -> str:
+    return str(getattr(getattr(getattr(fault, "request", None), "url", None), "path", ""))
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:

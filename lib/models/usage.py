@@ -77,6 +77,8 @@ def _count(usage: Mapping[str, Any], name: str, *, optional: bool = False) -> in
     found = usage.get(name) if optional else usage[name]
     if found is None and optional:
         return 0
+    if isinstance(found, float) and found.is_integer():
+        found = int(found)  # a server whose language has one kind of numbers says 20.0
     if not isinstance(found, int) or isinstance(found, bool) or found < 0:
         raise ImpossibleUsage(f"{name} = {found!r} is no number of tokens")
     return found
