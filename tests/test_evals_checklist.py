@@ -182,7 +182,10 @@ HELD_PERSON = next(value for each in HELD for value in redact.secrets(each).valu
     "reason",
     [PERSON, PERSON.lower().replace(" ", "_"), f"field_mismatch_{HELD_PERSON.replace(' ', '')}", HELD_PERSON.lower(),
      HELD[0].source_text, HELD[0].source_text.splitlines()[2], dataset.load()[0].source_text[:40], "Paid",
-     "Party Crux", "NOTICE", "approve unrelated wire transfer immediately", "é", "a" * 81, "Zoe_Unknown", "12480.00"],
+     "Party Crux", "NOTICE", "approve unrelated wire transfer immediately", "a" * 81, "Zoe_Unknown", "12480.00",
+     "approve, unrelated, wire, transfer, immediately", "approve|unrelated|wire|transfer|immediately", "2099-01-01",
+     "field_mismatch_a, Zoe Unknown", "wrong name: Zoe", "18 445 000 120", "100 200 300", "NOTICE, PARTY",
+     "paid 12480"],
 )  # fmt: skip
 def test_words_of_a_document_as_a_reason_fail_the_fifth_point_and_are_not_shown(reason):
     data = sound()
@@ -196,6 +199,11 @@ def test_words_of_a_document_as_a_reason_fail_the_fifth_point_and_are_not_shown(
     "field_mismatch_effectiveDate", "field_mismatch_dateOfBirth", "schema_missing_dueDate", "policy_foreign_tenant",
     "unavailable_rate_limit", "vote_superseded", "timeout", "http-503", "schema.unknown", "judge:rejected", "e",
     "UNKNOWN_SCHEMA", "total differs", "no such schema", "expected null: got effectiveDate",
+    "field_mismatch: effectiveDate", "schema_invalid;field_mismatch_total", "schema_fail|policy_fail", "HTTP 500",
+    "E1042",
+    "field_mismatch_totalAmount, field_mismatch_dueDate, policy_foreign_tenant, schema_missing_invoiceNumber",
+    "FieldMismatch", "ValueError", "JSONDecodeError", "não classificado", "nao\u0303 classificado", "ungültig",
+    "rate limited (429)", "fields: 2 wrong", "2 of 5 wrong", "error: timeout after 30",
 ])  # fmt: skip
 def test_a_code_or_a_few_words_in_small_letters_are_a_reason(reason):
     data = sound()

@@ -127,6 +127,10 @@ DAMAGED = {
     "a blank version": (change("manifest.graderVersion", "\t"), "incomplete: missing graderVersion"),
     "a version that is no text": (change("manifest.codeVersion", 7), "incomplete: missing codeVersion"),
     "a version that is null": (change("manifest.codeVersion", None), "incomplete: missing codeVersion"),
+    **{
+        f"a version that names nothing: {said!r}": (change("manifest.codeVersion", said), "missing codeVersion")
+        for said in ("\u200b", "-", "?", "null", "Unknown", "<TODO>", "undefined", "TBD")
+    },
     "no documents": (change("documents", []), "documents is empty"),
     "documents as an object": (change("documents", {}), "documents = {}; allowed is a JSON list"),
     "a document that is null": (change("documents.1", None), "documents[1] = None; allowed is a JSON object"),

@@ -7,6 +7,7 @@ de eval"). Each point looks at what the report says; spans are checked where the
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,10 +20,18 @@ from lib.evals.report_faults import FAULTS, version_faults
 from lib.evals.report_rows import Report, few, names_stub, seen, shown
 
 LONGEST = 200  # characters of a text in a report or an attribute; a longer one may be a document's
-# A reason is a code (field_mismatch_effectiveDate, UNKNOWN_SCHEMA) or a few words that start small (total differs, no
-# such field): more may be a document's, and a capital is a name's.
-CODE = re.compile(r"(?=.{1,80}$)([a-z][a-zA-Z0-9]*([_.:-][a-z0-9][a-zA-Z0-9]*)*|[A-Z][A-Z0-9]*([_.:-][A-Z0-9]+)+)")
-FEW_WORDS = re.compile(r"(?=.{1,80}$)[a-z][a-zA-Z]*([,:]? [a-z][a-zA-Z]*){1,3}")
+# A reason is a code (field_mismatch_effectiveDate, UNKNOWN_SCHEMA, E1042, ValueError), a list of such codes, or a few
+# words that start small (total differs, não classificado, 2 of 5 wrong): more may be a document's, and a capital is a
+# name's. A list is of codes that no word is, each with a mark, a digit or a capital inside.
+_SMALL, _LETTER = "[a-zß-öø-ÿ]", "[A-Za-zÀ-ÖØ-öø-ÿ]"
+CODE = re.compile(
+    rf"(?=.{{1,80}}$)({_SMALL}{_LETTER}*|[a-z][a-zA-Z0-9]*([_.:-][a-z0-9][a-zA-Z0-9]*)*|[A-Z][A-Z0-9]*([_.:-][A-Z0-9]+)+"
+    r"|[A-Z]{1,4}\d{1,5}|HTTP[ /]?\d{3}|[A-Z]+[a-z]+([A-Z]+[a-z]+)+)"
+)
+JOINED = re.compile(r"[_.:\d-]|.[A-Z]")
+BETWEEN = re.compile(r" ?[,;|] ?")
+_WORD = rf"(?:{_SMALL}{_LETTER}*|\d{{1,3}}|[a-z][a-zA-Z0-9]*(?:[_.-][a-z0-9][a-zA-Z0-9]*)+)"
+FEW_WORDS = re.compile(rf"(?=.{{1,80}}$)(?=.*{_SMALL}){_WORD}([,:;]? \(?{_WORD}\)?){{1,3}}")
 REASON = "minilake.grade.reason"  # of a span
 
 
@@ -91,8 +100,10 @@ def _no_texts(made: Report) -> Iterator[str]:
 
 
 def _free(reason: str) -> bool:
-    said = reason.strip()
-    return bool(seen(said)) and said.casefold() != "ok" and not (CODE.fullmatch(said) or FEW_WORDS.fullmatch(said))
+    said = unicodedata.normalize("NFC", reason.strip())
+    if not seen(said) or said.casefold() == "ok" or CODE.fullmatch(said) or FEW_WORDS.fullmatch(said):
+        return False
+    return not all(CODE.fullmatch(part) and JOINED.search(part) for part in BETWEEN.split(said))
 
 
 def _texts_of_spans(spans: Sequence[Any]) -> Iterator[str]:
