@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 
 import pytest
@@ -241,6 +242,41 @@ def test_the_words_of_a_document_in_a_span_fail_the_fifth_point():
     for key, text in (("note", PERSON), ("minilake.grade.reason", "Paid in full"), ("x", HELD[0].source_text)):
         assert failing(sound(), spans=[{"attributes": {key: text}}])[5] == "span 1 may hold words of a document"
     assert failing(sound(), spans=[{"attributes": {"minilake.grade.reason": "field_mismatch_dueDate"}}, 7, "x"]) == {}
+
+
+def test_a_personal_value_as_a_number_in_parts_or_packed_fails_the_fifth_point():
+    number = next(value for each in HELD for value in redact.secrets(each).values() if "." in value)
+    digits = int("".join(filter(str.isdigit, number)))
+    packed = base64.b64encode(HELD_PERSON.encode()).decode()
+    for value in (digits, HELD_PERSON.split(), list(HELD_PERSON), packed, {"deep": [HELD_PERSON.split(), 3]}):
+        assert failing(sound(), spans=[{"attributes": {"x": value}}])[5] == "span 1 may hold words of a document"
+    for value in (digits, HELD_PERSON.split(), packed):
+        data = sound()
+        data["manifest"]["note"] = value
+        found = failing(data)
+        assert list(found) == [5] and found[5].startswith("words of a known document stand in ")
+    honest = {"duration_ns": 11987654321, "bytes": 52998224725, "outcomes": ["totalAmount: correct", "dueDate: wrong"]}
+    assert failing(sound(), spans=[{"attributes": honest, "start_time": 1733052000123456789, "cost": 0.0043}]) == {}
+
+
+@pytest.mark.parametrize("name", [
+    "gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.system_instructions", "gen_ai.prompt", "input.value",
+    "gen_ai.completion", "gen_ai.event.content", "sourceText", "document_text", "gen_ai.tool.call.arguments", "body",
+])  # fmt: skip
+def test_what_was_said_to_a_model_in_a_span_fails_the_fifth_point_whatever_it_says(name):
+    said = "we confirm twelve pumps for the harbour"
+    for span in ({"attributes": {name: said}}, {"events": [{"attributes": {name: [{"role": "user", "x": said}]}}]}):
+        found = failing(sound(), spans=[span])[5]
+        assert found.startswith(f"span 1 holds what was said to a model or by it: {name}") and said not in found
+
+
+def test_hashes_lengths_and_counts_of_what_was_said_may_stand_in_a_span():
+    names = {
+        "documentTextSha256": "44dd55ee" * 8, "documentTextLength": 88, "gen_ai.usage.input_tokens": 120, "body": None,
+        "minilake.prompt.sha256": "0" * 64, "gen_ai.prompt.name": "extract en 1", "gen_ai.output.type": "json",
+        "content": "sha256:" + "0" * 64, "gen_ai.evaluation.score.label": "pass", "gen_ai.input.messages": [],
+    }  # fmt: skip
+    assert failing(sound(), spans=[{"attributes": names, "name": "chat qwen", "status": {"message": "timed out after 30 s"}}]) == {}
 
 
 def test_fields_of_today_are_counted_where_the_report_names_them():

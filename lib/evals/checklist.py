@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lib import printed
-from lib.evals import dataset, inputs, manifest, pii, quotes, report, strict_json
+from lib.evals import dataset, disguise, inputs, manifest, pii, quotes, report, strict_json
 from lib.evals.calibration_faults import calibration_faults
 from lib.evals.fields import SCHEMAS
 from lib.evals.report_faults import FAULTS, version_faults
@@ -32,6 +32,11 @@ JOINED = re.compile(r"[_.:\d-]|.[A-Z]")
 BETWEEN = re.compile(r" ?[,;|] ?")
 _WORD = rf"(?:{_SMALL}{_LETTER}*|\d{{1,3}}|[a-z][a-zA-Z0-9]*(?:[_.-][a-z0-9][a-zA-Z0-9]*)+)"
 FEW_WORDS = re.compile(rf"(?=.{{1,80}}$)(?=.*{_SMALL}){_WORD}([,:;]? \(?{_WORD}\)?){{1,3}}")
+# Attributes for content: of OpenTelemetry's GenAI conventions, of their earlier versions, and such names of others'.
+CONTENT = re.compile(
+    r"(?i)(^|[._])(prompts?|completions?|messages|system_instructions|content|body|(source|document|input|output)_?text"
+    r"|(input|output)\.value|arguments|result)$"
+)
 REASON = "minilake.grade.reason"  # of a span
 
 
@@ -88,14 +93,16 @@ def _no_texts(made: Report) -> Iterator[str]:
         yield f"the report shows {', '.join(kinds)}"
     personal, lines = dataset.quotable()
     judged = set(_strings(made.extra.get("judge")))  # what was judged stands there: names, which are words of documents
-    quoting = {text for text in texts if quotes.found(text, personal if text in judged else personal | lines)}
+    quoting = {text for text in texts if _quotes(text, personal if text in judged else personal | lines)}
     free = [n for n, row in enumerate(made.documents) if _free(row.reason) or row.reason in quoting]
     if free:
         places = few([f"documents[{n}]" for n in free])
         yield f"a reason is a code or a few words in small letters; these may be words of a document: {places}"
     if spaced := [n for n, row in enumerate(made.documents) if len(row.id.split()) > 1]:
         yield f"an id is one word; these may be words of a document: {few([f'documents[{n}].id' for n in spaced])}"
-    if others := quoting - {row.reason for row in made.documents}:
+    others = quoting - {row.reason for row in made.documents}
+    others |= {text for text in _beside(report.to_json(made)) if quotes.found(text, personal)}
+    if others:
         yield f"words of a known document stand in {len(others)} texts of the report"
 
 
@@ -104,6 +111,37 @@ def _free(reason: str) -> bool:
     if not seen(said) or said.casefold() == "ok" or CODE.fullmatch(said) or FEW_WORDS.fullmatch(said):
         return False
     return not all(CODE.fullmatch(part) and JOINED.search(part) for part in BETWEEN.split(said))
+
+
+def _quotes(text: str, known: quotes.Marks) -> bool:
+    """Whether a text, or what it packs or escapes, holds words of a known document."""
+    return any(quotes.found(seen, known) for seen in {text, *(view.plain for view in disguise.views(text))})
+
+
+def _beside(value: Any) -> Iterator[str]:
+    """What a JSON value says beside its single texts: its numbers, and lists of texts in one."""
+    if isinstance(value, Mapping):
+        for inside in value.values():
+            yield from _beside(inside)
+    elif isinstance(value, list | tuple):
+        if len(texts := [each for each in value if isinstance(each, str)]) > 1:
+            yield from (" ".join(texts), "".join(texts))
+        for inside in value:
+            yield from _beside(inside)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield str(value)
+
+
+def _contents(span: Any) -> Iterator[str]:
+    """The names of attributes that hold what was said to a model or by it, and not its hash or length."""
+    if isinstance(span, Mapping):
+        for key, value in span.items():
+            if CONTENT.search(str(key)) and any(len(text.split()) > 1 for text in _strings(value)):
+                yield str(key)
+            yield from _contents(value)
+    elif isinstance(span, list | tuple):
+        for inside in span:
+            yield from _contents(inside)
 
 
 def _texts_of_spans(spans: Sequence[Any]) -> Iterator[str]:
@@ -117,11 +155,17 @@ def _texts_of_spans(spans: Sequence[Any]) -> Iterator[str]:
             yield f"span {number} holds a text of more than {LONGEST} characters"
         if kinds := sorted({kind for text in texts for kind in pii.shapes(text)}):
             yield f"span {number} shows {', '.join(kinds)}"
-        looked_at |= {text: quotes.found(text, personal | lines) for text in texts if text not in looked_at}
+        looked_at |= {text: _quotes(text, personal | lines) for text in texts if text not in looked_at}
         attributes = span.get("attributes") if isinstance(span, Mapping) else None
         reason = attributes.get(REASON) if isinstance(attributes, Mapping) else None
-        if any(looked_at[text] for text in texts) or (isinstance(reason, str) and _free(reason)):
+        if (
+            any(looked_at[text] for text in texts)
+            or (isinstance(reason, str) and _free(reason))
+            or any(quotes.found(text, personal | lines) for text in _beside(span))
+        ):
             yield f"span {number} may hold words of a document"
+        if told := sorted({shown(name) for name in _contents(span)}):
+            yield f"span {number} holds what was said to a model or by it: {few(told)}; allowed are its hash and length"
 
 
 def _stub_apart(made: Report) -> Iterator[str]:
