@@ -276,7 +276,8 @@ def test_hashes_lengths_and_counts_of_what_was_said_may_stand_in_a_span():
         "minilake.prompt.sha256": "0" * 64, "gen_ai.prompt.name": "extract en 1", "gen_ai.output.type": "json",
         "content": "sha256:" + "0" * 64, "gen_ai.evaluation.score.label": "pass", "gen_ai.input.messages": [],
     }  # fmt: skip
-    assert failing(sound(), spans=[{"attributes": names, "name": "chat qwen", "status": {"message": "timed out after 30 s"}}]) == {}
+    span = {"attributes": names, "name": "chat qwen", "status": {"message": "timed out after 30 s"}}
+    assert failing(sound(), spans=[span]) == {}
 
 
 def test_fields_of_today_are_counted_where_the_report_names_them():

@@ -183,7 +183,7 @@ DAMAGED = {
     ),
     "fields beyond all": (change("fieldAccuracy", counted(10**9, 2)), "1000000002 fields are counted in 5 documents"),
     "more wrong than failures hold": (change("fieldAccuracy", counted(9, 201)), "201 fields are wrong or abstained"),
-    "calls for a part": (change("latency", slow(4)), "n = 4 calls for 5 documents that were answered by calls; allowed"),
+    "calls for a part": (change("latency", slow(4)), "4 calls for 5 documents that were answered by calls; allowed"),
     "calls without end": (change("latency", slow(10**9)), "latency: n = 1000000000 calls for 5 documents"),
     "calls for none": (change("latency", slow(5, unasked=5)), "latency: n = 5 calls for 0 documents"),
     "rules by name that cost": (
