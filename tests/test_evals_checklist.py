@@ -9,7 +9,7 @@ import pytest
 import reports
 from reports import ASTER, CRUX
 
-from lib import cli
+from lib import cli, paths
 from lib.evals import calibration, checklist, dataset, evaluate, gate, manifest, redact, report
 
 SOUND = {CRUX: (True, "++-"), ASTER: (False, "+-")}
@@ -304,6 +304,28 @@ def test_what_every_system_reports_passes_but_for_the_split(name, split):
     )  # fmt: skip
     made, _ = evaluate.report_for(name, documents, split=split)
     assert [n for n, point in enumerate(checklist.check(made), 1) if not point.holds] == [3] * (split == "dev")
+
+
+def test_clean_spans_of_another_run_or_of_a_part_show_nothing_about_a_report():
+    made = report.load(paths.DATA / "evals/reports/runner-holdout.json")
+    runs = paths.DATA / "evals/runs/runner-1.5b"
+    own, dev = (
+        [json.loads(line) for line in (runs / name).read_text(encoding="utf-8").splitlines()]
+        for name in ("traces.jsonl", "traces-dev.jsonl")
+    )
+    assert all(point.holds for point in checklist.check(made, spans=own))
+    changed = [each | {"attributes": each["attributes"] | {"minilake.manifest.promptVersion": "p2"}} for each in own]
+    for spans, fault in (
+        (dev, "spans of documents that are not in the report: dev-0001, "),
+        (own[1:], f"documents of the report without a span: {made.documents[0].id}"),
+        (changed, "spans of another run: their promptVersion is not the report's"),
+    ):
+        found = checklist.check(made, spans=spans)
+        assert [point.holds for point in found].index(False) == 4 and fault in "; ".join(found[4].faults)
+    odd = {"attributes": {"minilake.document.id": ["x"], "minilake.manifest.promptVersion": {"a": []}}}
+    assert not checklist.check(made, spans=[odd])[4].holds
+    foreign = {"relayops.document.id": "dev-0011", "documentTextSha256": "0" * 64, "documentTextLength": 88}
+    assert all(point.holds for point in checklist.check(made, spans=[foreign]))
 
 
 def test_spans_are_looked_at_where_they_are_given():

@@ -17,7 +17,7 @@ from lib.evals import dataset, disguise, inputs, manifest, pii, quotes, report, 
 from lib.evals.calibration_faults import calibration_faults
 from lib.evals.fields import SCHEMAS
 from lib.evals.report_faults import FAULTS, version_faults
-from lib.evals.report_rows import Report, few, names_stub, seen, shown
+from lib.evals.report_rows import MANIFEST_FIELDS, Report, few, names_stub, seen, shown
 
 LONGEST = 200  # characters of a text in a report or an attribute; a longer one may be a document's
 # A reason is a code (field_mismatch_effectiveDate, UNKNOWN_SCHEMA, E1042, ValueError), a list of such codes, or a few
@@ -38,6 +38,7 @@ CONTENT = re.compile(
     r"|(input|output)\.value|arguments|result)$"
 )
 REASON = "minilake.grade.reason"  # of a span
+DOCUMENT, VERSION = "minilake.document.id", "minilake.manifest."
 
 
 class Point(NamedTuple):
@@ -55,7 +56,7 @@ def check(made: Report, *, spans: Sequence[Any] | None = None) -> tuple[Point, .
     """The six points of a report; `spans` are the traces of the same run, one JSON value each."""
     found = [Point(asks, tuple(faults(made))) for asks, faults in POINTS.items()]
     if spans is not None:
-        found[4] = Point(found[4].asks, (*found[4].faults, *_texts_of_spans(spans)))
+        found[4] = Point(found[4].asks, (*found[4].faults, *_texts_of_spans(spans), *_of_another_run(made, spans)))
     return tuple(found)
 
 
@@ -166,6 +167,21 @@ def _texts_of_spans(spans: Sequence[Any]) -> Iterator[str]:
             yield f"span {number} may hold words of a document"
         if told := sorted({shown(name) for name in _contents(span)}):
             yield f"span {number} holds what was said to a model or by it: {few(told)}; allowed are its hash and length"
+
+
+def _of_another_run(made: Report, spans: Sequence[Any]) -> Iterator[str]:
+    """Spans of these evals name document and versions: clean ones of another run show nothing about this one."""
+    ours = [row for span in spans if isinstance(span, Mapping) and isinstance(row := span.get("attributes"), Mapping)]
+    ours = [row for row in ours if DOCUMENT in row]
+    reported = {row.id for row in made.documents}
+    named = dict.fromkeys(str(row[DOCUMENT]) for row in ours)
+    if strange := [shown(each) for each in named if each not in reported]:
+        yield f"spans of documents that are not in the report: {few(strange)}"
+    if ours and (silent := [shown(row.id) for row in made.documents if row.id not in named]):
+        yield f"documents of the report without a span: {few(silent)}"
+    for key in MANIFEST_FIELDS:
+        if any(row.get(VERSION + key, made.manifest.get(key)) != made.manifest.get(key) for row in ours):
+            yield f"spans of another run: their {key} is not the report's"
 
 
 def _stub_apart(made: Report) -> Iterator[str]:
