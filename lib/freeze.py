@@ -132,10 +132,8 @@ def verify(study: str | Path, *, statistics: bool = True, root: Path = paths.ROO
         return Verdict((str(fault),))
     needed = PARTS if statistics else PARTS[:2]
     problems = [f"{name}: never frozen" for name in needed if name not in parts]
-    changes = dict(_changed(parts["material"], folder, root)) if "material" in parts else {}
-    declared = dict(_declared(folder, since=parts["material"].date)) if changes else {}
-    accepted = {name for name, (now, _) in changes.items() if any(now.startswith(d) for d in declared.get(name, ()))}
-    problems += [text for name, (_, text) in changes.items() if name not in accepted]
+    changes, accepted = _material(parts["material"], folder, root) if "material" in parts else ([], set())
+    problems += changes
     moved: dict[str, None] = {}
     for name in ("calls", "statistics"):
         if name in parts:
@@ -144,6 +142,26 @@ def verify(study: str | Path, *, statistics: bool = True, root: Path = paths.ROO
     problems += [*_tag_problems(folder, root), *seal.problems(folder)]
     notes = [f"run {run.name} is not sealed" for run in seal.runs(folder) if not (run / seal.SEALED).exists()]
     return Verdict(tuple(problems), tuple(sorted(accepted)), tuple(moved), tuple(notes))
+
+
+def changes(study: str | Path, *, root: Path = paths.ROOT) -> list[str]:
+    """What of a study's material has changed since its freeze and is not declared; nothing of one never frozen."""
+    folder = paths.study_folder(study)
+    if not (folder / FROZEN).exists():
+        return []
+    try:
+        part = read(folder / FROZEN).get("material")
+    except (FreezeError, ValueError) as fault:
+        return [str(fault)]
+    return [f"{FROZEN}: material was never frozen"] if part is None else _material(part, folder, root)[0]
+
+
+def _material(part: Frozen, folder: Path, root: Path) -> tuple[list[str], set[str]]:
+    """The changes of material that nobody declared, in words, and the names of those that are declared."""
+    changed = dict(_changed(part, folder, root))
+    declared = dict(_declared(folder, since=part.date)) if changed else {}
+    accepted = {name for name, (now, _) in changed.items() if any(now.startswith(d) for d in declared.get(name, ()))}
+    return [text for name, (_, text) in changed.items() if name not in accepted], accepted
 
 
 def _changed(part: Frozen, folder: Path, root: Path) -> Iterator[tuple[str, tuple[str, str]]]:

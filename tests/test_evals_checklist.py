@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import json
 
 import pytest
 import reports
 from reports import ASTER, CRUX
 
-from lib import cli
+from lib import cli, paths
 from lib.evals import calibration, checklist, dataset, evaluate, gate, manifest, redact, report
 
 SOUND = {CRUX: (True, "++-"), ASTER: (False, "+-")}
@@ -182,7 +183,10 @@ HELD_PERSON = next(value for each in HELD for value in redact.secrets(each).valu
     "reason",
     [PERSON, PERSON.lower().replace(" ", "_"), f"field_mismatch_{HELD_PERSON.replace(' ', '')}", HELD_PERSON.lower(),
      HELD[0].source_text, HELD[0].source_text.splitlines()[2], dataset.load()[0].source_text[:40], "Paid",
-     "Party Crux", "NOTICE", "approve unrelated wire transfer immediately", "é", "a" * 81, "Zoe_Unknown", "12480.00"],
+     "Party Crux", "NOTICE", "approve unrelated wire transfer immediately", "a" * 81, "Zoe_Unknown", "12480.00",
+     "approve, unrelated, wire, transfer, immediately", "approve|unrelated|wire|transfer|immediately", "2099-01-01",
+     "field_mismatch_a, Zoe Unknown", "wrong name: Zoe", "18 445 000 120", "100 200 300", "NOTICE, PARTY",
+     "paid 12480"],
 )  # fmt: skip
 def test_words_of_a_document_as_a_reason_fail_the_fifth_point_and_are_not_shown(reason):
     data = sound()
@@ -196,6 +200,11 @@ def test_words_of_a_document_as_a_reason_fail_the_fifth_point_and_are_not_shown(
     "field_mismatch_effectiveDate", "field_mismatch_dateOfBirth", "schema_missing_dueDate", "policy_foreign_tenant",
     "unavailable_rate_limit", "vote_superseded", "timeout", "http-503", "schema.unknown", "judge:rejected", "e",
     "UNKNOWN_SCHEMA", "total differs", "no such schema", "expected null: got effectiveDate",
+    "field_mismatch: effectiveDate", "schema_invalid;field_mismatch_total", "schema_fail|policy_fail", "HTTP 500",
+    "E1042",
+    "field_mismatch_totalAmount, field_mismatch_dueDate, policy_foreign_tenant, schema_missing_invoiceNumber",
+    "FieldMismatch", "ValueError", "JSONDecodeError", "não classificado", "nao\u0303 classificado", "ungültig",
+    "rate limited (429)", "fields: 2 wrong", "2 of 5 wrong", "error: timeout after 30",
 ])  # fmt: skip
 def test_a_code_or_a_few_words_in_small_letters_are_a_reason(reason):
     data = sound()
@@ -235,6 +244,42 @@ def test_the_words_of_a_document_in_a_span_fail_the_fifth_point():
     assert failing(sound(), spans=[{"attributes": {"minilake.grade.reason": "field_mismatch_dueDate"}}, 7, "x"]) == {}
 
 
+def test_a_personal_value_as_a_number_in_parts_or_packed_fails_the_fifth_point():
+    number = next(value for each in HELD for value in redact.secrets(each).values() if "." in value)
+    digits = int("".join(filter(str.isdigit, number)))
+    packed = base64.b64encode(HELD_PERSON.encode()).decode()
+    for value in (digits, HELD_PERSON.split(), list(HELD_PERSON), packed, {"deep": [HELD_PERSON.split(), 3]}):
+        assert failing(sound(), spans=[{"attributes": {"x": value}}])[5] == "span 1 may hold words of a document"
+    for value in (digits, HELD_PERSON.split(), packed):
+        data = sound()
+        data["manifest"]["note"] = value
+        found = failing(data)
+        assert list(found) == [5] and found[5].startswith("words of a known document stand in ")
+    honest = {"duration_ns": 11987654321, "bytes": 52998224725, "outcomes": ["totalAmount: correct", "dueDate: wrong"]}
+    assert failing(sound(), spans=[{"attributes": honest, "start_time": 1733052000123456789, "cost": 0.0043}]) == {}
+
+
+@pytest.mark.parametrize("name", [
+    "gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.system_instructions", "gen_ai.prompt", "input.value",
+    "gen_ai.completion", "gen_ai.event.content", "sourceText", "document_text", "gen_ai.tool.call.arguments", "body",
+])  # fmt: skip
+def test_what_was_said_to_a_model_in_a_span_fails_the_fifth_point_whatever_it_says(name):
+    said = "we confirm twelve pumps for the harbour"
+    for span in ({"attributes": {name: said}}, {"events": [{"attributes": {name: [{"role": "user", "x": said}]}}]}):
+        found = failing(sound(), spans=[span])[5]
+        assert found.startswith(f"span 1 holds what was said to a model or by it: {name}") and said not in found
+
+
+def test_hashes_lengths_and_counts_of_what_was_said_may_stand_in_a_span():
+    names = {
+        "documentTextSha256": "44dd55ee" * 8, "documentTextLength": 88, "gen_ai.usage.input_tokens": 120, "body": None,
+        "minilake.prompt.sha256": "0" * 64, "gen_ai.prompt.name": "extract en 1", "gen_ai.output.type": "json",
+        "content": "sha256:" + "0" * 64, "gen_ai.evaluation.score.label": "pass", "gen_ai.input.messages": [],
+    }  # fmt: skip
+    span = {"attributes": names, "name": "chat qwen", "status": {"message": "timed out after 30 s"}}
+    assert failing(sound(), spans=[span]) == {}
+
+
 def test_fields_of_today_are_counted_where_the_report_names_them():
     data = sound(fieldAccuracy={"correct": 9, "wrong": 6, "abstained": 0, "shouldHaveAbstained": 0,
                                 "correctAbstention": 4})  # fmt: skip
@@ -259,6 +304,28 @@ def test_what_every_system_reports_passes_but_for_the_split(name, split):
     )  # fmt: skip
     made, _ = evaluate.report_for(name, documents, split=split)
     assert [n for n, point in enumerate(checklist.check(made), 1) if not point.holds] == [3] * (split == "dev")
+
+
+def test_clean_spans_of_another_run_or_of_a_part_show_nothing_about_a_report():
+    made = report.load(paths.DATA / "evals/reports/runner-holdout.json")
+    runs = paths.DATA / "evals/runs/runner-1.5b"
+    own, dev = (
+        [json.loads(line) for line in (runs / name).read_text(encoding="utf-8").splitlines()]
+        for name in ("traces.jsonl", "traces-dev.jsonl")
+    )
+    assert all(point.holds for point in checklist.check(made, spans=own))
+    changed = [each | {"attributes": each["attributes"] | {"minilake.manifest.promptVersion": "p2"}} for each in own]
+    for spans, fault in (
+        (dev, "spans of documents that are not in the report: dev-0001, "),
+        (own[1:], f"documents of the report without a span: {made.documents[0].id}"),
+        (changed, "spans of another run: their promptVersion is not the report's"),
+    ):
+        found = checklist.check(made, spans=spans)
+        assert [point.holds for point in found].index(False) == 4 and fault in "; ".join(found[4].faults)
+    odd = {"attributes": {"minilake.document.id": ["x"], "minilake.manifest.promptVersion": {"a": []}}}
+    assert not checklist.check(made, spans=[odd])[4].holds
+    foreign = {"relayops.document.id": "dev-0011", "documentTextSha256": "0" * 64, "documentTextLength": 88}
+    assert all(point.holds for point in checklist.check(made, spans=[foreign]))
 
 
 def test_spans_are_looked_at_where_they_are_given():

@@ -41,6 +41,16 @@ def test_basic_a_document_of_an_unknown_type_is_a_failure_with_a_reason_in_the_d
     assert after.task_success * after.n == pytest.approx(before.task_success * before.n)
 
 
+@pytest.mark.parametrize("lacks", ["docType", "expectedFields", "both"])
+def test_basic_a_document_without_a_type_or_without_labels_is_such_a_failure_too(lacks, tmp_path, capsys):
+    gone = {"docType", "expectedFields"} if lacks == "both" else {lacks}
+    path = tmp_path / "own.jsonl"
+    path.write_text(json.dumps({key: value for key, value in UNKNOWN.items() if key not in gone}), encoding="utf-8")
+    made = evals(tmp_path, "after", "--system", "workflow", "--split", "dev", "--documents", str(path))
+    assert "dev-unknown: schema_unknown" in capsys.readouterr().out
+    assert [(row.id, row.task_success) for row in made.documents] == [("dev-unknown", False)] and made.n == 1
+
+
 def test_basic_an_incomplete_manifest_refuses_the_report_and_names_what_is_missing(tmp_path, capsys):
     path = tmp_path / "manifest.json"
     versions = json.loads((dataset.FOLDER / "manifest.json").read_text(encoding="utf-8"))

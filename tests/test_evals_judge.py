@@ -296,6 +296,17 @@ def labels(tmp_path, *rows: dict | str):
     return path
 
 
+def test_the_labels_may_be_one_json_list_as_the_references_and_a_faulty_item_is_named(tmp_path, capsys):
+    path = tmp_path / "judge-labels.json"
+    rows = [json.loads(line) for line in calibration.LABELS.read_text(encoding="utf-8").splitlines()]
+    path.write_text(json.dumps(rows, indent=2), encoding="utf-8")
+    assert calibration.read(path) == calibration.read()
+    for faulty, fault in (([*rows, rows[0]], "item 21: the id 'judge-01' is used in item 1 already"),
+                          ([*rows, 7], "item 21: a Label is a JSON object"), ([], "no labels")):  # fmt: skip
+        path.write_text(json.dumps(faulty), encoding="utf-8")
+        assert cli.main(["judge", str(path)]) == 2 and fault in capsys.readouterr().err
+
+
 def test_one_class_gives_null_and_a_reason(tmp_path, capsys):
     path = labels(tmp_path, *({"id": str(n), "human": "accept", "judge": "accept"} for n in range(5)))
     assert cli.main(["judge", str(path), "--json", "-"]) == 0

@@ -11,7 +11,9 @@ from lib.evals.holdout_key import HoldoutKey
 
 KEY = HoldoutKey(purpose="tests of likeness")
 MARGIN = 0.03
-NEAREST = 2527  # of twelve thousand generated documents of dev, the one that holds most of a text of the holdout
+LINES_MARGIN = 0.015  # with lines sorted: 4000 copies held 0.833 at least, 12,016 honest documents 0.793 at most
+NEAREST = 2527, 1326  # of twelve thousand generated documents of dev, those that hold most of a text of the holdout: as
+# they are, and with their lines sorted
 
 
 def share(text: str, other: str) -> float:
@@ -60,18 +62,35 @@ def test_a_near_copy_holds_the_original_by_a_margin_and_is_found_among_twenty_th
         assert share(CHANGED[how](held.source_text, rng), held.source_text) >= likeness.HOLDS + MARGIN, held.id
 
 
+@pytest.mark.parametrize("more", [[], ["Seen by the desk"]], ids=["moved", "moved, and a line more"])
+def test_a_copy_with_its_lines_in_another_order_is_found(more, index):
+    rng = random.Random(7)
+    missed = []
+    for held in [*dataset.holdout(KEY), *generate.documents("holdout", rng.sample(range(dataset.KNOWN), 300), key=KEY)]:
+        lines = [*held.source_text.split("\n"), *more]
+        for copy in ("\n".join(reversed(lines)), "\n".join(rng.sample(lines, len(lines)))):
+            one, other = likeness.read(copy), likeness.read(held.source_text)
+            share_of_lines = len(one.sorted & other.sorted) / len(other.sorted)
+            assert share_of_lines >= likeness.LINES_HOLD + LINES_MARGIN, (held.id, copy)
+            assert likeness.holds(one, other)
+            if held.id.startswith(generate.PREFIX) and index.held_by(copy) is None:
+                missed.append(held.id)  # a short one, whose pairs of words are all common but for those that were moved
+    assert len(missed) <= 6  # of 600
+
+
 def test_honest_documents_that_share_layouts_and_words_hold_none_by_a_margin(index, monkeypatch):
     """Every fifth of twelve thousand and all that is committed, as if less were enough to hold a text."""
     monkeypatch.setattr(likeness, "HOLDS", likeness.HOLDS - MARGIN)
-    written = [likeness.shingles(each.source_text) for each in dataset.holdout(KEY)]
-    for each in [*dataset.load(), *generate.documents("dev", [*range(0, 12_000, 5), NEAREST])]:
+    monkeypatch.setattr(likeness, "LINES_HOLD", likeness.LINES_HOLD - LINES_MARGIN)
+    written = [likeness.read(each.source_text) for each in dataset.holdout(KEY)]
+    for each in [*dataset.load(), *generate.documents("dev", [*range(0, 12_000, 5), *NEAREST])]:
         assert index.held_by(each.source_text) is None, each.id
-        assert not any(likeness.holds(likeness.shingles(each.source_text), held) for held in written), each.id
+        assert not any(likeness.holds(likeness.read(each.source_text), held) for held in written), each.id
 
 
 def test_a_text_of_other_words_and_an_empty_one_hold_nothing_and_are_held_by_none():
-    assert not likeness.holds(likeness.shingles("anything at all"), likeness.shingles(""))
-    assert not likeness.holds(likeness.shingles(""), likeness.shingles("anything at all"))
-    assert not likeness.holds(likeness.shingles("Paid"), likeness.shingles("Unpaid"))
-    assert likeness.holds(likeness.shingles("Paid"), likeness.shingles("PAID."))
+    assert not likeness.holds(likeness.read("anything at all"), likeness.read(""))
+    assert not likeness.holds(likeness.read(""), likeness.read("anything at all"))
+    assert not likeness.holds(likeness.read("Paid"), likeness.read("Unpaid"))
+    assert likeness.holds(likeness.read("Paid"), likeness.read("PAID."))
     assert generate.index("holdout", 3).held_by("") is None

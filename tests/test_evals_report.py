@@ -127,6 +127,10 @@ DAMAGED = {
     "a blank version": (change("manifest.graderVersion", "\t"), "incomplete: missing graderVersion"),
     "a version that is no text": (change("manifest.codeVersion", 7), "incomplete: missing codeVersion"),
     "a version that is null": (change("manifest.codeVersion", None), "incomplete: missing codeVersion"),
+    **{
+        f"a version that names nothing: {said!r}": (change("manifest.codeVersion", said), "missing codeVersion")
+        for said in ("\u200b", "-", "?", "null", "Unknown", "<TODO>", "undefined", "TBD")
+    },
     "no documents": (change("documents", []), "documents is empty"),
     "documents as an object": (change("documents", {}), "documents = {}; allowed is a JSON list"),
     "a document that is null": (change("documents.1", None), "documents[1] = None; allowed is a JSON object"),
@@ -179,14 +183,9 @@ DAMAGED = {
     ),
     "fields beyond all": (change("fieldAccuracy", counted(10**9, 2)), "1000000002 fields are counted in 5 documents"),
     "more wrong than failures hold": (change("fieldAccuracy", counted(9, 201)), "201 fields are wrong or abstained"),
-    "calls for a part": (change("latency", slow(4)), "latency: n = 4 calls for 5 documents that were answ"),
-    "calls for some more": (change("latency", slow(7)), "allowed is as many calls for each, 1 to 100"),
+    "calls for a part": (change("latency", slow(4)), "4 calls for 5 documents that were answered by calls; allowed"),
     "calls without end": (change("latency", slow(10**9)), "latency: n = 1000000000 calls for 5 documents"),
     "calls for none": (change("latency", slow(5, unasked=5)), "latency: n = 5 calls for 0 documents"),
-    "calls for those without a reply": (
-        lambda data: data.update(available={"rate": 0.8, "n": 5}, latency=slow(5)),
-        "latency: n = 5 calls for 4 documents",
-    ),
     "rules by name that cost": (
         lambda data: data.update(costBasis="computed from tokens and prices.toml", costPerDocumentUsd=7),
         "costPerDocumentUsd = 7, but workflow is made of rules and no model was asked; allowed is 0",
@@ -264,6 +263,8 @@ DAMAGED = {
 HONEST = {
     "one call each": {"latency": slow(5)},
     "five calls each": {"latency": slow(25)},
+    "two calls repeated": {"latency": slow(7)},
+    "a call in vain": {"available": {"rate": 0.8, "n": 5}, "latency": slow(5)},
     "two documents that a gate answered": {"latency": slow(15, unasked=2)},
     "one without a reply": {"available": {"rate": 0.8, "n": 5}, "latency": slow(4)},
     "rules": {"costPerDocumentUsd": 0, "costBasis": "rules cost nothing", "latency": None},

@@ -56,7 +56,9 @@ FOUND = {
         "11 – 98765 – 4321", "11 987 654 321",
         "0xx11 98765-4321", "(0xx11) 98765-4321", "+55*11*98765*4321", "+55|11|98765|4321", "tel. 3456-7890",
         "fone: 34567890", "celular 987654321", "11*98765*4321", "WhatsApp 11 98765 4321", "+44 (0)20 7946 0958",
-        "phone number: 020 7946 0958", "tel:551134567890",
+        "phone number: 020 7946 0958", "tel:551134567890", "Telefon 0170/1234567", "Mobil: 0151-23456789",
+        "Telefonnummer: 089 12345678", "Mobil-Nr. 0170 1234567", "Fon 030 1234567", "TEL-11987654321", "x11987654321",
+        "contato-11987654321", "NF-11 98765-4321", "cell 11987654321",
     ],
     "date of birth": [
         "nasceu no dia 17 de maio de 1990", "bday: 1990-05-17", "naiss. 17/05/1990", "Born: Thursday, 17 May 1990",
@@ -84,6 +86,7 @@ FOUND = {
         "sk-proj-abc123def456ghi789", "rk_live_" + "a1" * 12,
         "gldt-" + "a1" * 10, "whsec_" + "a1" * 12, "GOCSPX-" + "a1" * 12, "hvs." + "a1" * 12, "AIDA" + "A1" * 8,
         "123456789:AA" + "a1" * 17, "glpat\u200b-" + "a1" * 10, "ѕk-ant-api03-0123456789abcdef", "shpat_" + "a1" * 16,
+        "glpat-abcdefghijklmnopqrst", "github_pat_ABCDEFGHIJKLMNOPQRSTUV",
     ],
 }  # fmt: skip
 LET_THROUGH = [
@@ -99,7 +102,8 @@ LET_THROUGH = [
     "7891000315507", "INV-2026-000123",
     "gen-dev-000018", '"document.id":"gen-dev-000018","minilake', "Ref e49f5f\nInvoice: NF-480581", "11, 91234, 4321",
     "€24,091.57\nDue: 2099-01-01", "evals-1+eeb29235fdca", "TO THE NEW BLUE 12",
-    "3AF12ABC34501DE35", "order 5512345678901",
+    "NF-86994735626", "PO_11987654321", "34963881891d", "evals-1 c2134963881891", "Telefonrechnung 20260012345",
+    "Mobilfunkrechnung 20260012345", "3AF12ABC34501DE35", "order 5512345678901",
     # dates that are nobody's
     "Date: 2025-12-04", "Data da compra 04/12/2025", "data: 17/05/2026", "none 2026-01-01", "need 2026-01-01",
     "anniversary: 2026-05-01", "Gebühr: 17.05.2026", "NATO 2026-01-01", "Vencimento 17 de maio de 2026",
@@ -112,6 +116,7 @@ LET_THROUGH = [
     "password: <redacted>",
     'pass: "by default"', "pass: 3 of 4", "compass: north", "bypass = 1",
     "bearer securities of the holder", "token: none",
+    "github_pat_rotation_of_the_year", "glpat-tokens are kept elsewhere",
     "tokens: 12345678", "npm_config_cache_dir_2026", "pypi-publish-workflow-2026", "key-1-of-the-many-things",
     "lib/evals/disguise/lookalikes/escapesXYZ", "secret: to be told", "a" * 40, hashlib.sha256(b"x").hexdigest(),
     "sha256:" + hashlib.sha256(b"y").hexdigest(), hashlib.sha1(b"z").hexdigest(), str(uuid.UUID(int=7**40)),

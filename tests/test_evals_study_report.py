@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shutil
 
 import pytest
 from ledgers import answers, bank, failed, study
@@ -109,6 +110,19 @@ def test_a_row_that_was_changed_by_hand_in_a_run_that_nobody_sealed_is_said_and_
     assert cli.main(command) == 0
     assert f"calls.jsonl:{place + 1}: letter = {other!r}, but shown" in capsys.readouterr().err
     assert report.read(out).manifest["codeVersion"].endswith(", not sealed, rows in doubt")
+
+
+def test_a_question_moved_to_another_stratum_since_the_freeze_is_said_and_stands_in_the_report(tmp_path, capsys):
+    recorded = paths.DATA / "studies/pytest-small"
+    moved = shutil.copytree(recorded, tmp_path / "pytest-small")
+    out, command = tmp_path / "A3.json", ["study-report", str(moved), "--arm", "A3", "--out", str(tmp_path / "A3.json")]
+    assert cli.main(command) == 0 and capsys.readouterr().err == ""
+    assert report.read(out) == report.read(paths.DATA / "evals/reports/pytest-small-en-A3.json")
+    text = (moved / "questions.jsonl").read_text(encoding="utf-8")
+    (moved / "questions.jsonl").write_text(text.replace('"silent"', '"announced"'), encoding="utf-8")
+    assert cli.main(command) == 0
+    assert "questions.jsonl has changed since the freeze" in capsys.readouterr().err
+    assert report.read(out).manifest["codeVersion"].endswith(", not as frozen")
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "/tmp", ".hidden"])

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,7 +57,7 @@ class Label(_Row):
 
 
 def read(path: Path = LABELS) -> list[Label]:
-    """The labels of a file of JSON lines; verdicts in small letters, so that "Accept " is "accept".
+    """The labels of a file of JSON lines, or of one JSON list; "Accept " is "accept", as all small letters.
 
     Raises:
         OSError: no such file.
@@ -64,27 +65,37 @@ def read(path: Path = LABELS) -> list[Label]:
         LabelError: no labels, an id twice, a verdict that is blank or long, a cost that is none, two judges.
     """
     found: list[Label] = []
-    seen: dict[str, int] = {}
-    for number, line in jsonl.lines(inputs.checked(path)):
-        where = f"{path}:{number}"
-        strict_json.loads(line.encode("utf-8", "surrogatepass"), where=where)
+    seen: dict[str, str] = {}
+    for name, where, line in _items(path):
         label = jsonl.parse(Label, line, where=where)
-        for name, verdict in (("human", label.human), ("judge", label.judge)):
+        for rater, verdict in (("human", label.human), ("judge", label.judge)):
             if not verdict.strip() or len(verdict) > LONGEST or not verdict.isprintable():
                 raise LabelError(
-                    f"{where}: {name}: a verdict is one line of 1 to {LONGEST} characters, as accept or reject"
+                    f"{where}: {rater}: a verdict is one line of 1 to {LONGEST} characters, as accept or reject"
                 )
         if label.costUsd is not None and not 0 <= label.costUsd <= MOST_USD:
             raise LabelError(f"{where}: costUsd = {label.costUsd}; a cost is a number from 0 to {MOST_USD:g}, or null")
         if label.id in seen:
-            raise LabelError(f"{where}: the id {label.id!r} is used in line {seen[label.id]} already")
-        seen[label.id] = number
+            raise LabelError(f"{where}: the id {label.id!r} is used in {seen[label.id]} already")
+        seen[label.id] = name
         found.append(dataclasses.replace(label, human=_verdict(label.human), judge=_verdict(label.judge)))
     if not found:
         raise LabelError(f"{path}: no labels; a line is an item with the keys id, human and judge at least")
     if len(names := sorted({label.judgeName for label in found})) > 1:
         raise LabelError(f"{path}: verdicts of {len(names)} judges ({', '.join(names[:3])}); a calibration is of one")
     return found
+
+
+def _items(path: Path) -> Iterator[tuple[str, str, str]]:
+    """The items of JSON lines, or of one JSON list, as the reference has it: name, place, JSON."""
+    if inputs.content(path).lstrip().startswith(b"["):
+        for number, item in enumerate(strict_json.read(path), start=1):
+            yield f"item {number}", f"{path}: item {number}", json.dumps(item, ensure_ascii=False)
+        return
+    for number, line in jsonl.lines(path):
+        where = f"{path}:{number}"
+        strict_json.loads(line.encode("utf-8", "surrogatepass"), where=where)
+        yield f"line {number}", where, line
 
 
 def _verdict(said: str) -> str:

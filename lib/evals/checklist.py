@@ -7,23 +7,38 @@ de eval"). Each point looks at what the report says; spans are checked where the
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from lib import printed
-from lib.evals import dataset, inputs, manifest, pii, quotes, report, strict_json
+from lib.evals import dataset, disguise, inputs, manifest, pii, quotes, report, strict_json
 from lib.evals.calibration_faults import calibration_faults
 from lib.evals.fields import SCHEMAS
 from lib.evals.report_faults import FAULTS, version_faults
-from lib.evals.report_rows import Report, few, names_stub, seen, shown
+from lib.evals.report_rows import MANIFEST_FIELDS, Report, few, names_stub, seen, shown
 
 LONGEST = 200  # characters of a text in a report or an attribute; a longer one may be a document's
-# A reason is a code (field_mismatch_effectiveDate, UNKNOWN_SCHEMA) or a few words that start small (total differs, no
-# such field): more may be a document's, and a capital is a name's.
-CODE = re.compile(r"(?=.{1,80}$)([a-z][a-zA-Z0-9]*([_.:-][a-z0-9][a-zA-Z0-9]*)*|[A-Z][A-Z0-9]*([_.:-][A-Z0-9]+)+)")
-FEW_WORDS = re.compile(r"(?=.{1,80}$)[a-z][a-zA-Z]*([,:]? [a-z][a-zA-Z]*){1,3}")
+# A reason is a code (field_mismatch_effectiveDate, UNKNOWN_SCHEMA, E1042, ValueError), a list of such codes, or a few
+# words that start small (total differs, não classificado, 2 of 5 wrong): more may be a document's, and a capital is a
+# name's. A list is of codes that no word is, each with a mark, a digit or a capital inside.
+_SMALL, _LETTER = "[a-zß-öø-ÿ]", "[A-Za-zÀ-ÖØ-öø-ÿ]"
+CODE = re.compile(
+    rf"(?=.{{1,80}}$)({_SMALL}{_LETTER}*|[a-z][a-zA-Z0-9]*([_.:-][a-z0-9][a-zA-Z0-9]*)*|[A-Z][A-Z0-9]*([_.:-][A-Z0-9]+)+"
+    r"|[A-Z]{1,4}\d{1,5}|HTTP[ /]?\d{3}|[A-Z]+[a-z]+([A-Z]+[a-z]+)+)"
+)
+JOINED = re.compile(r"[_.:\d-]|.[A-Z]")
+BETWEEN = re.compile(r" ?[,;|] ?")
+_WORD = rf"(?:{_SMALL}{_LETTER}*|\d{{1,3}}|[a-z][a-zA-Z0-9]*(?:[_.-][a-z0-9][a-zA-Z0-9]*)+)"
+FEW_WORDS = re.compile(rf"(?=.{{1,80}}$)(?=.*{_SMALL}){_WORD}([,:;]? \(?{_WORD}\)?){{1,3}}")
+# Attributes for content: of OpenTelemetry's GenAI conventions, of their earlier versions, and such names of others'.
+CONTENT = re.compile(
+    r"(?i)(^|[._])(prompts?|completions?|messages|system_instructions|content|body|(source|document|input|output)_?text"
+    r"|(input|output)\.value|arguments|result)$"
+)
 REASON = "minilake.grade.reason"  # of a span
+DOCUMENT, VERSION = "minilake.document.id", "minilake.manifest."
 
 
 class Point(NamedTuple):
@@ -41,7 +56,7 @@ def check(made: Report, *, spans: Sequence[Any] | None = None) -> tuple[Point, .
     """The six points of a report; `spans` are the traces of the same run, one JSON value each."""
     found = [Point(asks, tuple(faults(made))) for asks, faults in POINTS.items()]
     if spans is not None:
-        found[4] = Point(found[4].asks, (*found[4].faults, *_texts_of_spans(spans)))
+        found[4] = Point(found[4].asks, (*found[4].faults, *_texts_of_spans(spans), *_of_another_run(made, spans)))
     return tuple(found)
 
 
@@ -79,20 +94,55 @@ def _no_texts(made: Report) -> Iterator[str]:
         yield f"the report shows {', '.join(kinds)}"
     personal, lines = dataset.quotable()
     judged = set(_strings(made.extra.get("judge")))  # what was judged stands there: names, which are words of documents
-    quoting = {text for text in texts if quotes.found(text, personal if text in judged else personal | lines)}
+    quoting = {text for text in texts if _quotes(text, personal if text in judged else personal | lines)}
     free = [n for n, row in enumerate(made.documents) if _free(row.reason) or row.reason in quoting]
     if free:
         places = few([f"documents[{n}]" for n in free])
         yield f"a reason is a code or a few words in small letters; these may be words of a document: {places}"
     if spaced := [n for n, row in enumerate(made.documents) if len(row.id.split()) > 1]:
         yield f"an id is one word; these may be words of a document: {few([f'documents[{n}].id' for n in spaced])}"
-    if others := quoting - {row.reason for row in made.documents}:
+    others = quoting - {row.reason for row in made.documents}
+    others |= {text for text in _beside(report.to_json(made)) if quotes.found(text, personal)}
+    if others:
         yield f"words of a known document stand in {len(others)} texts of the report"
 
 
 def _free(reason: str) -> bool:
-    said = reason.strip()
-    return bool(seen(said)) and said.casefold() != "ok" and not (CODE.fullmatch(said) or FEW_WORDS.fullmatch(said))
+    said = unicodedata.normalize("NFC", reason.strip())
+    if not seen(said) or said.casefold() == "ok" or CODE.fullmatch(said) or FEW_WORDS.fullmatch(said):
+        return False
+    return not all(CODE.fullmatch(part) and JOINED.search(part) for part in BETWEEN.split(said))
+
+
+def _quotes(text: str, known: quotes.Marks) -> bool:
+    """Whether a text, or what it packs or escapes, holds words of a known document."""
+    return any(quotes.found(seen, known) for seen in {text, *(view.plain for view in disguise.views(text))})
+
+
+def _beside(value: Any) -> Iterator[str]:
+    """What a JSON value says beside its single texts: its numbers, and lists of texts in one."""
+    if isinstance(value, Mapping):
+        for inside in value.values():
+            yield from _beside(inside)
+    elif isinstance(value, list | tuple):
+        if len(texts := [each for each in value if isinstance(each, str)]) > 1:
+            yield from (" ".join(texts), "".join(texts))
+        for inside in value:
+            yield from _beside(inside)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield str(value)
+
+
+def _contents(span: Any) -> Iterator[str]:
+    """The names of attributes that hold what was said to a model or by it, and not its hash or length."""
+    if isinstance(span, Mapping):
+        for key, value in span.items():
+            if CONTENT.search(str(key)) and any(len(text.split()) > 1 for text in _strings(value)):
+                yield str(key)
+            yield from _contents(value)
+    elif isinstance(span, list | tuple):
+        for inside in span:
+            yield from _contents(inside)
 
 
 def _texts_of_spans(spans: Sequence[Any]) -> Iterator[str]:
@@ -106,11 +156,32 @@ def _texts_of_spans(spans: Sequence[Any]) -> Iterator[str]:
             yield f"span {number} holds a text of more than {LONGEST} characters"
         if kinds := sorted({kind for text in texts for kind in pii.shapes(text)}):
             yield f"span {number} shows {', '.join(kinds)}"
-        looked_at |= {text: quotes.found(text, personal | lines) for text in texts if text not in looked_at}
+        looked_at |= {text: _quotes(text, personal | lines) for text in texts if text not in looked_at}
         attributes = span.get("attributes") if isinstance(span, Mapping) else None
         reason = attributes.get(REASON) if isinstance(attributes, Mapping) else None
-        if any(looked_at[text] for text in texts) or (isinstance(reason, str) and _free(reason)):
+        if (
+            any(looked_at[text] for text in texts)
+            or (isinstance(reason, str) and _free(reason))
+            or any(quotes.found(text, personal | lines) for text in _beside(span))
+        ):
             yield f"span {number} may hold words of a document"
+        if told := sorted({shown(name) for name in _contents(span)}):
+            yield f"span {number} holds what was said to a model or by it: {few(told)}; allowed are its hash and length"
+
+
+def _of_another_run(made: Report, spans: Sequence[Any]) -> Iterator[str]:
+    """Spans of these evals name document and versions: clean ones of another run show nothing about this one."""
+    ours = [row for span in spans if isinstance(span, Mapping) and isinstance(row := span.get("attributes"), Mapping)]
+    ours = [row for row in ours if DOCUMENT in row]
+    reported = {row.id for row in made.documents}
+    named = dict.fromkeys(str(row[DOCUMENT]) for row in ours)
+    if strange := [shown(each) for each in named if each not in reported]:
+        yield f"spans of documents that are not in the report: {few(strange)}"
+    if ours and (silent := [shown(row.id) for row in made.documents if row.id not in named]):
+        yield f"documents of the report without a span: {few(silent)}"
+    for key in MANIFEST_FIELDS:
+        if any(row.get(VERSION + key, made.manifest.get(key)) != made.manifest.get(key) for row in ours):
+            yield f"spans of another run: their {key} is not the report's"
 
 
 def _stub_apart(made: Report) -> Iterator[str]:

@@ -7,8 +7,8 @@ plain already (`lib/evals/disguise.py`).
 
 >>> shows_mail("ana arroba exemplo ponto com"), shows_mail("look at example.com")
 (True, False)
->>> shows_phone("5511987654321"), shows_phone("order 1765432100123")
-(True, False)
+>>> shows_phone("5511987654321"), shows_phone("order 1765432100123"), shows_phone("NF-11987654321")
+(True, False, False)
 """
 
 from __future__ import annotations
@@ -43,13 +43,16 @@ PHONE = re.compile(
 )
 # 4 to 20 characters of marks, and 8 to 15 digits; no day.
 NAMED = re.compile(
-    r"(?<![^\W_])(?:tel(?:e(?:fone|phone|fono))?|telef|fone|phone|cel(?:ular)?|mobile|cell|whats(?:app)?|wpp|zap|fax|handy)"
-    r"(?![^\W_])[^\w\n+]{0,4}(?:(?:no?|num(?:ero|ber)?)\b[^\w\n]{0,3})?(?!\d{4}-\d\d-\d\d|\d\d/\d\d/\d{4})"
+    r"(?<![^\W_])(?:tel(?:e(?:fone?|phone|fono))?|telef|fone?|phone|cel(?:ular)?|mobile?|mobil(?:funk|telefon)|cell"
+    r"|whats(?:app)?|wpp|zap|fax|handy|(?:telefon|fax|handy|mobil|mobilfunk|ruf)-?n(?:umme)?r)"
+    r"(?![^\W_])[^\w\n+]{0,4}(?:(?:no?|nr|num(?:ero|ber|mer)?)\b[^\w\n]{0,3})?(?!\d{4}-\d\d-\d\d|\d\d/\d\d/\d{4})"
     r"\+?\d(?:[^\w\n,;]{0,3}\d){7,14}(?!\w)",
     re.I,
 )
 ABROAD = re.compile(r"(?<![\w+])\+[1-9]\d{0,14}(?:[^\w\n,;+]{0,3}(?:\(0\)[ ]?)?\d{2,14}){0,7}(?!\d)")
 DIALLED = re.compile(r"(?<![\w.,:+-])00\s?[1-9]\d{0,2}(?:[\s./-]{1,2}\(?\d{2,14}\)?){2,6}(?!\d)")  # 00 for the +
+PREFIX = re.compile(r"(?<![A-Za-z0-9])[A-Z]{2,4}[-_]\Z")  # of a code: NF-, INV-, PO_; TEL- is NAMED
+BEFORE, BEHIND, HEX = re.compile(r"[0-9A-Za-z]*\Z"), re.compile(r"[0-9A-Za-z]*"), re.compile(r"[0-9a-f]{1,53}")
 SIGNED = re.compile(r"\+\d+\.\d+")  # a number with its sign
 
 
@@ -60,9 +63,21 @@ def shows_mail(text: str) -> bool:
 
 def shows_phone(text: str) -> bool:
     """Whether a plain text shows a telephone number."""
-    return bool(PHONE.search(text) or NAMED.search(text)) or any(
-        _abroad(m[0]) for p in (ABROAD, DIALLED) for m in p.finditer(text)
+    return (
+        NAMED.search(text) is not None
+        or any(not _code(text, match) for match in PHONE.finditer(text))
+        or any(_abroad(match[0]) for pattern in (ABROAD, DIALLED) for match in pattern.finditer(text))
     )
+
+
+def _code(text: str, match: re.Match[str]) -> bool:
+    """Whether digits without any mark are no phone: of a code such as NF-86994735626, or of a hash 34963881891d."""
+    if not match[0].isdecimal():
+        return False
+    start, end = match.span()
+    before, behind = BEFORE.search(text, max(0, start - 64), start), BEHIND.match(text, end)
+    glued = (before[0] if before else "") + (behind[0] if behind else "")
+    return PREFIX.search(text, max(0, start - 8), start) is not None or HEX.fullmatch(glued) is not None
 
 
 def _abroad(matched: str) -> bool:

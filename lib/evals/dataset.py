@@ -3,7 +3,7 @@
 `load` gives the dev split. `holdout` gives the other one to whoever has a key, which only the gate
 makes (`lib/evals/holdout_key.py`). Every reading checks that no id and no text stands in both splits:
 a text is known again whatever its id, its white space, case, accents and punctuation, with lines added or
-single letters changed (`lib/evals/likeness.py` says how far). One that was worded anew is not, and of
+moved or single letters changed (`lib/evals/likeness.py` says how far). One that was worded anew is not, and of
 generated documents the first `KNOWN` are looked for. Generated documents (`lib/evals/generate.py`) come
 through here too, under the same rule.
 """
@@ -14,7 +14,7 @@ import functools
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
@@ -28,6 +28,7 @@ from lib.schema import _Row, sha256
 FOLDER = paths.DATA / "evals"
 TENANT = re.compile(r"tenant-[a-z0-9]+(-[a-z0-9]+)*")
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+UNTYPED = "none"  # the type of a document that names none
 KNOWN = 20_000  # generated documents of the holdout whose texts are known again
 
 
@@ -42,15 +43,18 @@ class _Policy(_Row):
 
 @dataclass(frozen=True, slots=True)
 class _Line(_Row):
-    """A line of the file, keys as the reference has them; `note` says where a case comes from."""
+    """A line of the file, keys as the reference has them; `note` says where a case comes from.
+
+    A document without a type or without labels has no schema: it is a failure to be counted, unless its type has one.
+    """
 
     id: str
     tenantId: str
     critical: bool
-    docType: str
     complexity: Complexity
     sourceText: str
-    expectedFields: dict[str, str | None]
+    docType: str = UNTYPED
+    expectedFields: dict[str, str | None] = field(default_factory=dict)
     piiPolicy: _Policy = _Policy()
     note: str = ""
 
@@ -157,7 +161,7 @@ def _read(path: Path, looked_for: int | None = None) -> list[EvalDocument]:
         looked_for = 0 if own else KNOWN
     made = _generated(looked_for) if looked_for else None
     for number, each in enumerate(rows, start=1):
-        mine = likeness.shingles(each.source_text)
+        mine = likeness.read(each.source_text)
         other = next((id_ for id_, text in known if likeness.holds(mine, text)), None)
         if not other and made and made.held_by(each.source_text) is not None:
             other = "a generated document of the holdout"
@@ -226,7 +230,7 @@ def _once(line: str, where: str) -> str:
     return line
 
 
-def _known(path: Path) -> list[tuple[str, likeness.Shingles]]:
+def _known(path: Path) -> list[tuple[str, likeness.Read]]:
     """The id and the hashes of the text of each document in a file; none where there is no such file."""
     if not path.exists():
         return []
@@ -234,7 +238,7 @@ def _known(path: Path) -> list[tuple[str, likeness.Shingles]]:
     for number, line in jsonl.lines(path):
         try:
             row = json.loads(line)
-            found.append((row["id"], likeness.shingles(row["sourceText"])))
+            found.append((row["id"], likeness.read(row["sourceText"])))
         except (ValueError, KeyError, TypeError, AttributeError):
             raise DatasetError(f"{path}:{number}: not a document with an id and a text") from None
     return found

@@ -59,7 +59,7 @@ def index(split: Split, number: int) -> likeness.Index:
     def text(of: int) -> str:
         return _document(split, of, SEED).source_text
 
-    return likeness.Index(map(text, range(number)), again=lambda of: likeness.shingles(text(of)))
+    return likeness.Index(map(text, range(number)), again=lambda of: likeness.read(text(of)))
 
 
 def text_mark(text: str) -> str:

@@ -26,7 +26,7 @@ PREFIXES = (
 # Letters and digits follow these; else it is a name such as npm_config_2.
 WORDS = "npm_|gsk_|r8_|rubygems_|lin_api_|ntn_|sbp_|xai-|pplx-"
 TOKEN = re.compile(
-    rf"(?<![A-Za-z0-9])(?:(?:{'|'.join(PREFIXES)})(?=[\w.=/-]{{0,60}}\d)[\w.=/-]{{16,}}"
+    rf"(?<![A-Za-z0-9])(?:(?:{'|'.join(PREFIXES)})(?=[\w.=/-]{{0,60}}\d|[A-Za-z]{{16}})[\w.=/-]{{16,}}"
     rf"|(?:{WORDS})(?=[A-Za-z]{{0,60}}\d)[A-Za-z0-9]{{16,}})"
 )
 OTHER = re.compile(

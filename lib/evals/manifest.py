@@ -14,6 +14,7 @@ from typing import Any
 from lib import history, paths
 from lib.evals import dataset, inputs, prompt
 from lib.evals.fields import SCHEMAS
+from lib.evals.report_rows import versioned
 from lib.evals.rows import EvalDocument, Split
 from lib.schema import sha256
 
@@ -50,13 +51,14 @@ def check(data: Any, *, where: str) -> dict[str, str]:
     """
     if not isinstance(data, dict):
         raise ManifestError(f"{where}: a version manifest is a JSON object, not {type(data).__name__}")
-    if missing := [name for name in REQUIRED if data.get(name) in (None, "")]:
+    texts = {name: value for name, value in data.items() if not isinstance(value, str) or versioned(value)}
+    if missing := [name for name in REQUIRED if texts.get(name) is None]:
         raise ManifestError(f"{where}: version manifest is incomplete (missing: {', '.join(missing)})")
     if unknown := sorted(set(data) - set(REQUIRED)):
         raise ManifestError(f"{where}: unknown key {', '.join(map(repr, unknown))}; allowed: {', '.join(REQUIRED)}")
     for name in REQUIRED:
-        if not isinstance(data[name], str) or not data[name].strip() or not data[name].isprintable():
-            raise ManifestError(f"{where}: {name} = {data[name]!r}; a version is a text on one line that is not blank")
+        if not isinstance(data[name], str) or not data[name].isprintable():
+            raise ManifestError(f"{where}: {name} = {data[name]!r}; a version is a text on one line")
     return dict(data)
 
 

@@ -20,6 +20,7 @@ from lib.evals.report_rows import (
     share,
     shown,
     strata,
+    versioned,
 )
 
 SUCCESS = "ok"  # the reason of a success, or none at all
@@ -34,8 +35,8 @@ def faults(report: Report) -> Iterator[str]:
 
 
 def version_faults(report: Report) -> Iterator[str]:
-    """Versions that the manifest lacks, or that are blank or no text: without them nobody knows what has changed."""
-    found = {key for key, value in report.manifest.items() if isinstance(value, str) and value.strip()}
+    """Versions that the manifest lacks, or that name nothing: without them nobody knows what has changed."""
+    found = {key for key, value in report.manifest.items() if versioned(value)}
     if missing := [key for key in MANIFEST_FIELDS if key not in found]:
         yield f"the manifest is incomplete: missing {', '.join(missing)}"
 

@@ -21,6 +21,8 @@ MANIFEST_FIELDS = (
     "datasetVersion", "codeVersion", "promptVersion", "modelIdentifier", "toolSchemaVersion", "policyVersion",
     "graderVersion",
 )  # fmt: skip
+# Written where there is no version; "none" and "n/a" are not among them: they say that there is nothing to have one.
+NO_VERSION = {"null", "undefined", "nan", "unknown", "todo", "tbd", "tba", "missing", "unset"}
 RULES = ("baseline", "workflow")  # systems without a model
 STUB = re.compile(r"stub|(?<![a-z])s[\W_]*t[\W_]*u[\W_]*b")
 ROUNDED = 0.5e-4 + 1e-9  # a share may be written with four decimals, as the reference prints them
@@ -120,6 +122,16 @@ def names_stub(report: Report) -> bool:
     model = report.manifest.get("modelIdentifier")
     named = (report.system, model if isinstance(model, str) else "")
     return any(STUB.search(likeness.letters(text)) for text in named)
+
+
+def versioned(version: object) -> bool:
+    """Whether a version of a manifest names something: a text with a letter or digit that a reader sees.
+
+    >>> versioned("v1"), versioned("none (no prompt)"), versioned("\\u200b"), versioned("-"), versioned("TODO")
+    (True, True, False, False, False)
+    """
+    said = seen(version) if isinstance(version, str) else ""
+    return any(map(str.isalnum, said)) and said.casefold().strip("<>()[]{}?.!\"' ") not in NO_VERSION
 
 
 def by_rules(report: Report) -> bool:

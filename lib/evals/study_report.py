@@ -15,7 +15,21 @@ from math import fsum
 from pathlib import Path
 from typing import Any
 
-from lib import cells, config, lakefile, origin, prices, printed, questions, results, scores, seal, selection, vote
+from lib import (
+    cells,
+    config,
+    freeze,
+    lakefile,
+    origin,
+    prices,
+    printed,
+    questions,
+    results,
+    scores,
+    seal,
+    selection,
+    vote,
+)
 from lib.config import Study
 from lib.evals import outputs, report, strict_json
 from lib.evals.report_rows import Report, ReportDocument, ReportError, shown
@@ -74,9 +88,10 @@ def build(study: Study, *, arm: str, language: Language | None = None, runs: str
 
 
 def doubts(study: Study, *, arm: str, runs: str) -> list[tuple[str, str]]:
-    """Why an arm's rows may not be what was answered: a word for the report, and the case in words.
+    """Why an arm's rows may not be what was answered, or asked: a word for the report, and the case in words.
 
-    A row that was changed by hand shows by its seal, or where it contradicts the study or itself.
+    A row that was changed by hand shows by its seal, or where it contradicts the study or itself; a question that was
+    moved to another stratum, by the freeze.
     """
     recorded = results.read(results.ledgers(study, runs=runs))
     rows = [row for row in recorded.rows if row.call.arm == arm]
@@ -87,6 +102,8 @@ def doubts(study: Study, *, arm: str, runs: str) -> list[tuple[str, str]]:
         said.append(("not sealed", why))
     if found:
         said.append(("rows in doubt", "; ".join(found)))
+    if changed := freeze.changes(study.folder):
+        said.append(("not as frozen", "; ".join(changed)))
     return said
 
 
