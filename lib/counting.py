@@ -11,19 +11,20 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from math import fsum, nan
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
 from lib import hypotheses, questions, scores, vote
 from lib.analyse import Analysis
 from lib.config import Study
-from lib.schema import LETTERS, Call, Letter, Question
+from lib.schema import Call, Letter, Question
 from lib.scores import ArmScore, Scored
 
 if TYPE_CHECKING:
     import pandas as pd
 
+LETTERS: tuple[Letter, ...] = get_args(Letter)
 ORDERS = len(LETTERS)  # orders of the options under rotation
 SETS = ("all", "answerable")
 ARMS = (
