@@ -163,6 +163,19 @@ class Story:
         return table.largest("largest_position_share") if table else None
 
     @property
+    def recounted(self) -> list[tuple[Arm, Value, Value]]:
+        """The arms of the front page's table whose count moves when ties go to the highest letter: (arm, then, now)."""
+        found = []
+        for arm in self.compared:
+            high, low = (
+                self.cell("05_counting", rule, arm=arm.name, questions="answerable")
+                for rule in ("ties_highest", "ties_lowest")
+            )
+            if high and low and high.raw != low.raw:
+                found.append((arm, high, low))
+        return found
+
+    @property
     def reviewed_by_ai(self) -> bool:
         """Whether there are reviews, and every reviewer is named as an AI ("ai:…")."""
         table = self.chapter.tables.get("02_review")
