@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-from lib import results
+from lib import counting, results
 from lib.analyse import Analysis
 from lib.companions import wilson
 from lib.config import Study
@@ -43,6 +43,16 @@ def arms(study: Study, whole: Analysis | None) -> pd.DataFrame:
     complete = {} if whole is None else whole.scores
     rows = [_row(study, arm, score) for arm, score in complete.items() if score.status.state == "complete"]
     return pd.DataFrame(rows, columns=pd.Index(ARMS))
+
+
+def recounted(study: Study, whole: Analysis | None) -> pd.DataFrame:
+    """The same arms by other rules of counting, see `lib/counting.py`."""
+    import pandas as pd
+
+    if whole is None:
+        return pd.DataFrame(columns=pd.Index(counting.ARMS))
+    found = counting.arms(_all(study), whole)
+    return found[found["arm"].isin(arms(study, whole)["arm"])]
 
 
 def criteria(whole: Analysis | None) -> pd.DataFrame:

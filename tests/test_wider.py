@@ -46,6 +46,14 @@ def test_an_arm_counts_once_it_was_asked_everything_and_core_and_rest_add_up(stu
     assert a0["accuracy_low"] < 0.5 < a0["accuracy_high"]
 
 
+def test_other_rules_count_the_same_arms(study):
+    whole = wider.load(study)
+    found = wider.recounted(study, whole)
+    assert set(found["arm"]) == {"A0", "A1"}
+    every = found[found["questions"] == "all"].set_index("arm")
+    assert every["ties_lowest"].to_dict() == wider.arms(study, whole).set_index("arm")["correct"].to_dict()
+
+
 def test_only_hypotheses_of_complete_arms_are_tested_again(study):
     found = wider.criteria(wider.load(study))
     assert set(found["id"]) == {"H1"}, "A1 against A0"
@@ -72,4 +80,4 @@ def test_it_is_always_exploratory_and_of_its_own_size(study):
 def test_a_study_that_rests_on_all_questions_has_nothing_beyond(study):
     everything = dataclasses.replace(study, population="test")
     assert wider.load(everything) is None
-    assert wider.arms(everything, None).empty and wider.criteria(None).empty
+    assert wider.arms(everything, None).empty and wider.recounted(everything, None).empty and wider.criteria(None).empty
