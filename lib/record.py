@@ -196,7 +196,9 @@ def mismatches(material: Material, asked: Sequence[Question], calls: Sequence[Ca
     cells = {
         (cell.arm, cell.question.id, cell.sample): cell for cell in run.plan(material, asked)
     }
-    rebuilt = {where: run.prompt_of(cell, material) for where, cell in cells.items()}
+    recorded = {(call.arm, call.question, call.sample) for call in calls if call.role == "answer"}
+    # No other cell: a question that one arm was asked may lack what another arm would be given.
+    rebuilt = {where: run.prompt_of(cells[where], material) for where in cells.keys() & recorded}
     faults = []
     for call in calls:
         where = (call.arm, call.question, call.sample)

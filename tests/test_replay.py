@@ -16,6 +16,7 @@ from lib.retrieve import Retrieved
 from lib.schema import Hit, call_id, prompt_sha256
 
 MATERIAL = fakes.material()
+RERANKED = ("reranked", "cards")
 ASKED = [each for each in fakes.QUESTIONS if each.split == "test"]
 
 
@@ -166,3 +167,12 @@ def test_missing_rerank_scores_leave_the_other_rankings_compared(monkeypatch):
     assert found.obstacle == "3 scores are missing"
     assert [(each.question, each.retriever) for each in found.differences] == [("f1", "hybrid")]
     assert found.rankings == 3 * len(fakes.QUESTIONS)
+
+
+def test_an_arm_may_be_asked_a_question_for_which_another_arm_has_no_ranking(calls):
+    """The questions beyond a core are asked of some arms only; the reranker never read for them."""
+    beyond = ASKED[0].id
+    less = {key: hits for key, hits in MATERIAL.retrieved.items() if key[0] != beyond or key[2] not in RERANKED}
+    assert len(less) < len(MATERIAL.retrieved)
+    there = [call for call in calls if call.question != beyond or call.arm in ("A0", "A3")]
+    assert list(replay.faults(dataclasses.replace(MATERIAL, retrieved=less), fakes.QUESTIONS, there)) == []
