@@ -207,7 +207,6 @@ def _status(arguments: argparse.Namespace) -> int:
 
 def _analyse(arguments: argparse.Namespace) -> int:
     from lib import analyse, results
-    from lib.models import stub
 
     study = _study(arguments)
     runs = f"main-{arguments.language or study.language}"
@@ -219,9 +218,7 @@ def _analyse(arguments: argparse.Namespace) -> int:
         for (run, reason), count in found.cells.strays.items():
             print(f"ignored: {count} rows of run {run}: {reason}")
         for reason in found.exploratory:
-            print(f"EXPLORATORY: {reason}")
-        if warning := stub.warning(study.models[arm.model] for arm in study.arms.values()):
-            print(warning)
+            print(reason if reason.startswith("STUB") else f"EXPLORATORY: {reason}")
         write(json.dumps(analyse.to_json(found), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
     return 0
 

@@ -188,6 +188,10 @@ def test_the_chain_runs_to_its_end_with_the_stub(home, folder, monkeypatch):
     assert set(arms["arm"]) == set(study.arms) and set(arms["state"]) == {"complete"}
     assert set(arms["model"]) == {"STUB", "STUB-large"}
     assert len(found.tables["hypotheses"]) == 5
+    assert results.standing(5, found.exploratory).startswith("STUB · ")
+    assert results.standing(5, results.unfrozen(study), counted=False).startswith("STUB · ")
+    assert set(found.tables["hypotheses"]["verdict"]) == {"not computable"}
+    assert all("STUB: STUB is no model" in why for why in found.tables["hypotheses"]["reason"])
 
 
 def test_examples_among_other_cards_and_questions_are_faults(home):
