@@ -134,8 +134,8 @@ def counts(study: config.Study) -> Iterator[str]:
         told = several(examples, "card")
         yield f"EXAMPLE: {told}, and the questions with them, were computed and say nothing: write your own"
     status = Counter(card.status for _, card in cards)
-    kinds = ", ".join(f"{n} {name}" for name, n in sorted(status.items()))
-    yield f"cards: {len(cards)}{f' ({kinds})' if cards else ''}"
+    states = ", ".join(f"{n} {name}" for name, n in sorted(status.items()))
+    yield f"cards: {len(cards)}{f' ({states})' if cards else ''}"
     for split in ("test", "calibration"):
         own = [q for _, q in questions if q.split == split]
         kinds = Counter(" ".join(filter(None, (q.stratum, q.block))) for q in own)

@@ -412,6 +412,7 @@ def test_what_a_stub_answered_is_told_under_its_name_and_answers_nothing(root, t
     assert "STUB, which is no model, is most often right" in said and "STUB, que não é um modelo, mais acerta" in dito
     assert "The small model is" not in said and "O modelo pequeno mais" not in dito
     assert "not confirmatory" not in said
+    assert "STUB. Over all arms" in text(out / "studies/pytest-small/index.html")
 
 
 def test_a_freeze_that_does_not_hold_now_is_told_whatever_the_tables_say(root, tmp_path, monkeypatch):
