@@ -97,7 +97,7 @@ def record(
 ) -> dict[str, str]:
     """Ask every cell that the ledger of run `name` lacks; returns the arms that were not run, with reasons.
 
-    `progress` is told of each cell, with its row or None, and what the run has cost until then. Cells
+    `progress` is told of each cell that can be asked, with its row or None, and what the run has cost until then. Cells
     `elsewhere` are asked by somebody else (batches): run.json tells of their models and arms too.
 
     Raises:
