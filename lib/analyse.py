@@ -1,8 +1,8 @@
 """The analysis: ledgers in, tables, verdicts and JSON out.
 
 A pure function of study, questions, calls, prices and `rng`: it needs no lake, no model and no
-network. It never guesses: cells that should exist and do not are rows, an arm that is not complete
-takes part in no hypothesis, and everything that makes the analysis exploratory is listed.
+network. It never guesses: cells that should exist and do not are rows, an arm that is not complete or
+that a stub answered takes part in no hypothesis, and everything that makes the analysis exploratory is listed.
 Method: docs/method.md.
 """
 
@@ -100,7 +100,7 @@ def analyse(
         hypotheses=judged,
         sensitivity=again,
         tables=_tables(study, scored, cells, judged, again, printed),
-        exploratory=(*exploratory, *_reasons(cells, not_run or {})),
+        exploratory=tuple(dict.fromkeys([*_stubs(cells), *exploratory, *_reasons(cells, not_run or {})])),
     )
 
 
@@ -157,6 +157,11 @@ def _tables(
     }
     beside = published.beside(printed, frames) if printed else pd.DataFrame(columns=pd.Index(published.COLUMNS))
     return frames | {"published": beside}
+
+
+def _stubs(cells: Cells) -> list[str]:
+    """Which rows are a stub's, whatever study.toml says."""
+    return [status.stub for status in cells.status.values() if status.stub]
 
 
 def _reasons(cells: Cells, not_run: Mapping[str, str]) -> list[str]:

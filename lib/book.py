@@ -14,18 +14,25 @@ import hashlib
 import json
 import os
 import shutil
+import subprocess
 import sys
+import threading
 import time
+import tomllib
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from lib import paths, render
+from lib.printed import several
 
 CHAIN = "0[0-6]_*.ipynb"  # for each study
 EVALS = "08_*.ipynb"  # once, on data/evals
-CACHES = ("lakes", "indexes", "vectors")  # in data/build; made from downloads, which are kept
-INPUTS = ("lib", "data/lakes", "data/published", "data/prices.toml", "requirements.lock", "requirements-torch.txt")
+# In data/build, made from downloads. These are kept, and so are vectors: each by the SHA-256 of its text.
+CACHES = ("lakes", "indexes")
+LAKES = "data/lakes"
+INPUTS = ("lib", "data/published", "data/prices.toml", "requirements.lock", "requirements-torch.txt")
 # What a kernel finds set: no hub, this environment's kernel, no bars that show times, no order by chance.
 ENVIRONMENT = {
     "HF_HUB_OFFLINE": "1",
@@ -35,6 +42,8 @@ ENVIRONMENT = {
     "SOURCE_DATE_EPOCH": "0",
     "TQDM_DISABLE": "1",
 }
+FEW = 3  # outputs that differ from the commit are named up to here
+PULSE_S = 30  # a notebook that still runs says so this often
 START_TIMEOUT_S = 600  # a kernel that starts while a model answers on the same two cores takes a minute
 
 
@@ -45,7 +54,7 @@ class BookError(RuntimeError):
 def reproduce(studies: Iterable[str] = (), *, force: bool = False, root: Path = paths.ROOT) -> int:
     """Bring every notebook of these studies (default: all, then the evals) up to date; returns how many ran.
 
-    `force` runs them all and first clears what is derived from downloads.
+    `force` runs them all and first clears what is derived from downloads, but for vectors.
 
     Raises:
         FileNotFoundError: no such study, or no notebooks.
@@ -90,7 +99,8 @@ def _bring_up(notebook: Path, folder: Path, *, force: bool, root: Path) -> bool:
     start = time.monotonic()
     say(f"{folder.name} {notebook.stem} ...")
     stamp.unlink(missing_ok=True)
-    text = execute(notebook, folder, root=root)
+    with _alive(f"{folder.name} {notebook.stem}", start):
+        text = execute(notebook, folder, root=root)
     _replace(rendered(notebook, folder, root=root), text)
     after = inputs(notebook, folder, root=root)
     if changed := sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name)):
@@ -101,17 +111,76 @@ def _bring_up(notebook: Path, folder: Path, *, force: bool, root: Path) -> bool:
     return True
 
 
+@contextmanager
+def _alive(name: str, start: float) -> Iterator[None]:
+    """Say every PULSE_S seconds that it still runs, and for how long."""
+    over = threading.Event()
+
+    def pulse() -> None:
+        while not over.wait(PULSE_S):
+            say(f"{name}: running for {time.monotonic() - start:.0f} s")
+
+    thread = threading.Thread(target=pulse, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
 def inputs(notebook: Path, folder: Path, *, root: Path = paths.ROOT) -> dict[str, str]:
     """Name -> SHA-256 of everything that a notebook may read, itself included.
 
-    Tables of the study count for the notebooks after the one that writes them.
+    Tables of the study count for the notebooks after the one that writes them; of the lakes, the study's own.
     """
     number = notebook.name[:2]
-    files = [notebook]
+    files = [notebook, *_lake(folder, root / LAKES)]
     for name in INPUTS:
         files += _files(root / name)
     files += [p for p in _files(folder) if p.parent != folder / "tables" or p.name[:2] < number]
     return _hashes(files, root)
+
+
+def _lake(folder: Path, lakes: Path) -> list[Path]:
+    """The files of a study's lake: its TOML, the selection beside it, and sources that lie under `lakes`.
+
+    All of `lakes` where there is no study, or its lake cannot be read: then nobody knows which of them counts.
+    Found as by `lib/lakefile.py`, which takes a second to import.
+    """
+    try:
+        name = tomllib.loads((folder / "study.toml").read_text(encoding="utf-8"))["lake"]
+        tried = (folder / f"{name}.toml", folder / name, lakes / f"{name}.toml", Path(name))
+        file = next(path for path in tried if path.suffix == ".toml" and path.is_file())
+        sources = tomllib.loads(file.read_text(encoding="utf-8"))["source"]
+        kept = [(file.parent / source["path"]).resolve() for source in sources if "path" in source]
+    except (OSError, ValueError, LookupError, TypeError, StopIteration):
+        return list(_files(lakes))
+    inside = [path for path in kept if path.is_relative_to(lakes.resolve())]
+    selection = file.with_suffix(".selection.tsv")
+    return [file, *(selection,) * selection.is_file(), *(each for path in inside for each in _files(path))]
+
+
+def differing(studies: Iterable[str] = (), *, root: Path = paths.ROOT) -> str:
+    """How many outputs of these studies are not what is committed, naming a few; "" for none, and without git."""
+    folders = dict.fromkeys(folder for _, folder in chain(studies, root=root))
+    places = [
+        place.relative_to(root).as_posix()
+        for folder in folders
+        for place in (folder / "tables", root / "figures" / folder.name, root / "notebooks/rendered" / folder.name)
+        if place.is_relative_to(root)
+    ]
+    if not places or not (root / ".git").exists():  # a folder inside of another repository is not committed there
+        return ""
+    asked = ["git", "-C", str(root), "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--"]
+    try:
+        done = subprocess.run([*asked, *places], capture_output=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    names = [entry[3:] for entry in done.stdout.decode(errors="replace").split("\0") if entry]
+    more = f" and {len(names) - FEW} more" if len(names) > FEW else ""
+    verb = "differs" if len(names) == 1 else "differ"
+    return f"{several(len(names), 'output')} {verb} from the commit: {', '.join(names[:FEW])}{more}" if names else ""
 
 
 def outputs(notebook: Path, folder: Path, *, root: Path = paths.ROOT) -> dict[str, str]:
@@ -206,10 +275,12 @@ def main(argv: list[str] | None = None) -> int:
     """The command; returns its exit status."""
     parser = argparse.ArgumentParser(prog="python -m lib.book", description="Run the notebooks of studies.")
     parser.add_argument("study", nargs="*", help="names under data/studies, paths, or evals; default: all")
-    parser.add_argument("--force", action="store_true", help="run all, and first clear what is made from downloads")
+    parser.add_argument("--force", action="store_true", help="run all; first clear lakes and indexes, not vectors")
     options = parser.parse_args(argv)
     try:
         reproduce(options.study, force=options.force)
+        if said := differing(options.study):
+            say(said)
     except (BookError, FileNotFoundError) as fault:
         print(f"book: {fault}", file=sys.stderr)
         return 1

@@ -32,10 +32,14 @@ class Missing(NamedTuple):
 
 
 class Status(NamedTuple):
-    """How much of an arm was recorded; `reason` is None only for a complete arm."""
+    """How much of an arm was recorded; `reason` is None only for a complete arm that a model answered.
+
+    `stub` is the reason why the arm's letters are no model's; None where they are.
+    """
 
     state: Literal["complete", "partial", "not_run"]
     reason: str | None
+    stub: str | None = None
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,19 @@ class Cells:
     status: Mapping[str, Status]
     ignored: Mapping[str, int]
     strays: Mapping[tuple[str, str], int] = field(default_factory=dict)
+
+
+def stubs(study: Study) -> list[str]:
+    """The stubs on whose letters a study's arms or its reranking rest, each as a reason."""
+    roles = [arm.model for arm in study.arms.values()]
+    roles += ["small"] if study.retrieval.reranker == "llm-pointwise" else []
+    models = [study.models[role] for role in dict.fromkeys(roles) if role in study.models]
+    return [reasons.stub(name) for name in dict.fromkeys(m.model for m in models if _drawn(m.provider, m.model))]
+
+
+def _drawn(provider: str, model: str | None) -> bool:
+    """Whether letters are a stub's: a replay of its rows is known by the name, which begins with STUB."""
+    return "STUB" in (provider.upper(), (model or "")[:4])
 
 
 def asked(study: Study, arm: str, test: Sequence[Question]) -> list[Question]:
@@ -112,7 +129,7 @@ def collect(study: Study, test: Sequence[Question], calls: Iterable[Call], *, no
     return Cells(
         calls={arm: {q: tuple(rows) for q, rows in found.items()} for arm, found in grouped.items()},
         missing=tuple(missing),
-        status={arm: _status(arm, study, test, missing, not_run) for arm in study.arms},
+        status={arm: _status(arm, study, test, missing, not_run, grouped[arm]) for arm in study.arms},
         ignored=dict(sorted(by_reason.items())),
         strays=dict(sorted(ignored.items())),
     )
@@ -153,14 +170,17 @@ def _same(first: Call, second: Call) -> None:
 
 
 def _status(
-    arm: str, study: Study, test: Sequence[Question], missing: Sequence[Missing], not_run: Mapping[str, str]
-) -> Status:
+    arm: str, study: Study, test: Sequence[Question], missing: Sequence[Missing], not_run: Mapping[str, str],
+    found: Mapping[str, Sequence[Call]],
+) -> Status:  # fmt: skip
     total = len(asked(study, arm, test)) * study.sampling.samples
     lost = [cell for cell in missing if cell.arm == arm]
+    drawn = [c.model or c.provider for calls in found.values() for c in calls if _drawn(c.provider, c.model)]
+    stub = reasons.stub(drawn[0]) if drawn else None
     if not lost:
-        return Status("complete", None)
+        return Status("complete", stub, stub)
     if len(lost) == total:
         # A run that failed everywhere gave its reason call by call.
         tried = next((cell.reason for cell in lost if cell.reason != NO_CALL), NO_CALL)
         return Status("not_run", reasons.not_run(not_run.get(arm) or tried))
-    return Status("partial", reasons.partial(len(lost), total))
+    return Status("partial", "; ".join(filter(None, [reasons.partial(len(lost), total), stub])), stub)

@@ -16,6 +16,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from lib import config, giveaways, graph, intake, jsonl, rules, rules_beside
 from lib import lake as lakes
+from lib.printed import several
 from lib.retrieve import Retrieved
 from lib.rules_beside import Review
 from lib.schema import Card, Question
@@ -58,7 +59,7 @@ def report(study_name: str | Path, *, say: Callable[[str], None] = print) -> int
         say(str(fault))
     for line in counts(study):
         say(line)
-    say(f"{study.study}: {len(found)} faults" if found else f"{study.study}: no fault")
+    say(f"{study.study}: {several(len(found), 'fault')}" if found else f"{study.study}: no fault")
     return 1 if found else 0
 
 
@@ -130,9 +131,11 @@ def counts(study: config.Study) -> Iterator[str]:
     """How many cards of each status and questions of each block, a line each."""
     cards, questions = _read(study.path("cards.jsonl"), Card).rows, _read(study.path("questions.jsonl"), Question).rows
     if examples := sum(card.author == rules.EXAMPLE for _, card in cards):
-        yield f"EXAMPLE: {examples} cards, and the questions with them, were computed and say nothing: write your own"
+        told = several(examples, "card")
+        yield f"EXAMPLE: {told}, and the questions with them, were computed and say nothing: write your own"
     status = Counter(card.status for _, card in cards)
-    yield f"cards: {len(cards)} ({', '.join(f'{n} {name}' for name, n in sorted(status.items()))})"
+    states = ", ".join(f"{n} {name}" for name, n in sorted(status.items()))
+    yield f"cards: {len(cards)}{f' ({states})' if cards else ''}"
     for split in ("test", "calibration"):
         own = [q for _, q in questions if q.split == split]
         kinds = Counter(" ".join(filter(None, (q.stratum, q.block))) for q in own)

@@ -18,6 +18,7 @@ from lib import streams
 from lib import verbs as verbs_
 from lib.evals import review
 from lib.evals import verbs as evals_verbs
+from lib.printed import several
 
 if TYPE_CHECKING:
     from lib import config
@@ -51,7 +52,8 @@ def _verb(argv: list[str] | None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m lib", description=__doc__.splitlines()[0])
-    verbs = parser.add_subparsers(required=True, metavar="VERB")
+    verbs = parser.add_subparsers(metavar="VERB")
+    parser.set_defaults(verb=lambda arguments: _listed(parser))
 
     def verb(name: str, does: Callable[[argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
         found = verbs.add_parser(name, help=text, description=text)
@@ -100,6 +102,12 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _listed(parser: argparse.ArgumentParser) -> int:
+    """Without a verb: which there are."""
+    parser.print_help(sys.stderr)
+    return 2
+
+
 def _population(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--population", choices=["core", "test"], help="which questions (default: the study's)")
 
@@ -132,7 +140,8 @@ def _lake(arguments: argparse.Namespace) -> int:
         print(f"wrote {lake.pin(study.lake, near=study.folder)}")
     built = lake.build(study.lake, near=study.folder)
     characters = sum(len(document.text) for document in built.documents)
-    print(f"{built.name}: {len(built.documents)} documents, {characters} characters, sha256 {built.sha256}")
+    documents = several(len(built.documents), "document")
+    print(f"{built.name}: {documents}, {characters} characters, sha256 {built.sha256}")
     return 0
 
 
@@ -207,7 +216,6 @@ def _status(arguments: argparse.Namespace) -> int:
 
 def _analyse(arguments: argparse.Namespace) -> int:
     from lib import analyse, results
-    from lib.models import stub
 
     study = _study(arguments)
     runs = f"main-{arguments.language or study.language}"
@@ -219,9 +227,7 @@ def _analyse(arguments: argparse.Namespace) -> int:
         for (run, reason), count in found.cells.strays.items():
             print(f"ignored: {count} rows of run {run}: {reason}")
         for reason in found.exploratory:
-            print(f"EXPLORATORY: {reason}")
-        if warning := stub.warning(study.models[arm.model] for arm in study.arms.values()):
-            print(warning)
+            print(reason if reason.startswith("STUB") else f"EXPLORATORY: {reason}")
         write(json.dumps(analyse.to_json(found), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
     return 0
 
@@ -264,7 +270,8 @@ def _draft(arguments: argparse.Namespace) -> int:
         raise ValueError(f"no role {arguments.model!r} in study.toml; roles: {', '.join(study.models)}")
     with models.open_model(study.models[arguments.model]) as model:
         made = draft.draft(study, lake.load(study.lake, near=study.folder), model)
-    print(f"{made.cards} cards, {made.questions} questions, {made.dropped} dropped; all verified: false")
+    drafted = f"{several(made.cards, 'card')}, {several(made.questions, 'question')}"
+    print(f"{drafted}, {made.dropped} dropped; all verified: false")
     return 0 if made.cards or made.questions else 1
 
 

@@ -6,6 +6,7 @@ that uses it. Unknown keys raise and name the allowed ones.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from typing import Annotated, Literal
 from pydantic import Field, ValidationError
 
 from lib import intake, paths, prices
-from lib.jsonl import checked, explain, like
+from lib.jsonl import checked, explain, fields, like
 from lib.schema import Language, _Row
 
 Context = Literal["none", "gold", "lake", "vector", "hybrid", "reranked", "curated", "noise", "superseded"]
@@ -39,6 +40,9 @@ PROVIDERS = ("local", "anthropic", "openai", "openai-compatible", "claude-cli", 
 Provider = Annotated[str, like("|".join(PROVIDERS), "one of " + ", ".join(PROVIDERS))]
 # Far beyond every reranker's scale: log-odds are cut at 30, raw scores of cross-encoders stay under that.
 Score = Annotated[float, Field(ge=-100, le=100, allow_inf_nan=False)]
+
+
+SECRET = re.compile(r"unknown field '(.*[._])?(api_?key|key|token|secret|password)'", re.I)
 
 
 class ConfigError(ValueError):
@@ -170,7 +174,7 @@ class Study(_Row):
     sampling: Sampling = Sampling()
     hypothesis: tuple[Hypothesis, ...] = ()
     max_cost_usd: Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)] | None = None
-    folder: Path = field(default=Path("."), compare=False)
+    folder: Path = field(default=Path("."), compare=False, metadata={"in_file": False})
 
     def path(self, *parts: str) -> Path:
         """A path inside the study's folder."""
@@ -192,14 +196,21 @@ def load(study: str | Path) -> Study:
     except intake.IntakeError as fault:
         raise ConfigError(str(fault)) from None
     if "folder" in data:
-        raise ConfigError(f"{path}: unknown field 'folder'")
+        raise ConfigError(f"{path}: unknown field 'folder'{fields(Study)}")
     try:
         config = checked(Study, data | {"folder": folder})
     except ValidationError as fault:
-        raise ConfigError(f"{path}: " + "; ".join(explain(Study, fault, data))) from None
+        raise ConfigError(f"{path}: " + "; ".join(map(_kept_out, explain(Study, fault, data)))) from None
     if faults := list(_dangling(config)):
         raise ConfigError(f"{path}: " + "; ".join(faults))
     return config
+
+
+def _kept_out(said: str) -> str:
+    """What is said of an unknown field; of a key to an account also where it belongs."""
+    if not SECRET.match(said):
+        return said
+    return f"{said}; no key stands in a study: take it out, and put it into the environment or .env (docs/providers.md)"
 
 
 def _dangling(config: Study) -> Iterator[str]:

@@ -98,7 +98,7 @@ class Sheet:
         self.figure.set_label(title)  # drawn nowhere: the first words of the figure's alternative text
         FigureCanvasAgg(self.figure)
         edge = self.height - MARGIN
-        loud = standing.startswith("EXPLORATORY")
+        loud = "EXPLORATORY" in standing or standing.startswith("STUB")
         self.text(MARGIN, edge, standing, va="top", color=VERMILLION if loud else SOFT, fontsize=8, weight="bold")
         self.text(MARGIN, edge - KICKER, "\n".join(lines), va="top", fontsize=11, weight="bold", linespacing=1.3)
         self.text(MARGIN, MARGIN, "\n".join(foot), va="bottom", color=SOFT, fontsize=7.5, linespacing=1.25)

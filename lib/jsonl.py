@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args, get_type_hints
 
 from pydantic import AfterValidator, TypeAdapter, ValidationError
 
@@ -129,16 +129,38 @@ def explain(kind: type, fault: ValidationError, data: Any = None, *, shown: bool
         field = ".".join(_place(item["loc"], data, missing=item["type"] == "missing"))
         field = field.removesuffix(".[key]")
         if item["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
-            allowed = ", ".join(ALIASES.get(f.name, f.name) for f in dataclasses.fields(kind))
-            hint = f" (fields of {kind.__name__}: {allowed})" if len(item["loc"]) == 1 else ""
-            yield f"unknown field {field!r}{hint}"
+            yield f"unknown field {field!r}{fields(kind, item['loc'][:-1])}"
             continue
         said.setdefault(field, []).append(_plain(item["msg"]))
         if shown and item["type"] not in ("missing", "json_invalid"):
             got[field] = f", got {json.dumps(item.get('input'), ensure_ascii=False, default=str)[:80]}"
     for field, words in said.items():
         place = f"field {field!r}: " if field else ""
-        yield f"{place}{' or '.join(dict.fromkeys(words))}{got.get(field, '')}"
+        first, *others = dict.fromkeys(words)
+        said_once = "must be " if first.startswith("must be ") else ""
+        yield f"{place}{' or '.join([first, *(each.removeprefix(said_once) for each in others)])}{got.get(field, '')}"
+
+
+def fields(kind: Any, place: Iterable[int | str] = ()) -> str:
+    """Which fields the row at a place inside of `kind` has, for a message; "" where no row stands."""
+    for part in place:  # the keys of tables and the numbers of lists are no fields
+        kind = next(_rows(kind), None)
+        kind = get_type_hints(kind).get(str(part), kind) if kind else None
+    kind = next(_rows(kind), None)
+    return f" (fields of {kind.__name__}: {', '.join(_names(kind))})" if kind else ""
+
+
+def _rows(kind: Any) -> Iterator[Any]:
+    """The rows that a type names: itself, or those inside of a list, a table or a choice."""
+    if dataclasses.is_dataclass(kind):
+        yield kind
+    for inner in get_args(kind):
+        yield from _rows(inner)
+
+
+def _names(kind: Any) -> list[str]:
+    """The names of a row's fields as a file has them; `folder` and the like are set by who reads it."""
+    return [ALIASES.get(f.name, f.name) for f in dataclasses.fields(kind) if f.metadata.get("in_file", True)]
 
 
 def _place(loc: Iterable[int | str], data: Any, *, missing: bool) -> Iterator[str]:

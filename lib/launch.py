@@ -10,6 +10,7 @@ import contextlib
 import signal
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -24,6 +25,7 @@ from lib.frozen import FreezeError
 from lib.ledger import Ledger
 from lib.models import environment, stub
 from lib.plan import Cell
+from lib.printed import several
 from lib.schema import Language, Question
 
 
@@ -125,6 +127,7 @@ def _asked(study: Study, names: Sequence[str] | None) -> list[Question]:
 def _announce(cells: Sequence[Cell], loaded: Material, name: str) -> list[Cell]:
     """Print how many answers the run has and how many it lacks, and what those cost at most; return the cells it lacks.
 
+    Those whose prompt is beyond their model's window are left out and counted: nothing of them could be answered.
     A gated cell that repeats an answer or abstains costs nothing, which only the run itself finds out: "at most".
 
     Raises:
@@ -134,6 +137,9 @@ def _announce(cells: Sequence[Cell], loaded: Material, name: str) -> list[Cell]:
     path = folder / "calls.jsonl"
     done = {row.call for row in lines.contents(path, _unsaid).calls if row.done} if lines.there(path) else set()
     missing = [cell for cell in cells if run_.key(cell, run_.prompt_of(cell, loaded), loaded) not in done]
+    long = record.too_long(missing, loaded)
+    beyond = {(cell.arm, cell.question.id) for cell in long}
+    missing = [cell for cell in missing if (cell.arm, cell.question.id) not in beyond]
     nominal = record.estimate_usd(missing, loaded, paid_only=False)
     paid = record.estimate_usd(missing, loaded, paid_only=True)
     most = loaded.study.max_cost_usd
@@ -142,8 +148,11 @@ def _announce(cells: Sequence[Cell], loaded: Material, name: str) -> list[Cell]:
     if sent := batch_journal.on_their_way(folder):
         recorded += f" and {sent} calls on their way in batches"
     cost = f"at most {nominal:.4f} USD nominal, of which {paid:.4f} would be billed ({limit})"
-    print(f"{recorded}; {len(missing)} calls to make: {cost}")
+    print(f"{recorded}; {several(len(missing), 'call')} to make: {cost}")
     study = loaded.study
+    for arm, count in Counter(cell.arm for cell in long).items():
+        window = study.models[study.arms[arm].model].context_window
+        print(f"{arm}: {several(count, 'call')} left out here: the prompt is beyond the window of {window} tokens")
     if warning := stub.warning(study.models[study.arms[cell.arm].model] for cell in cells):
         print(warning)
     return missing

@@ -20,6 +20,7 @@ from lib import check, config, jsonl, lake, new_documents, new_example, paths, s
 from lib.documents import Documents, title
 from lib.lakefile import Folder, Git, Source
 from lib.new_documents import Chosen, NewError
+from lib.printed import several
 from lib.schema import Document, sha256
 
 __all__ = ["Created", "NewError", "create", "next_steps"]
@@ -175,9 +176,12 @@ def next_steps(made: Created) -> Iterator[str]:
     """What was done and what to do next, a line each."""
     study = made.folder.name
     left = sum(made.left_out.values())
-    yield f"wrote {made.folder} and {made.lake}: {made.documents} documents"
+    yield f"wrote {made.folder} and {made.lake}: {several(made.documents, 'document')}"
+    if (made.folder / MADE_UP).is_dir():
+        yield "its documents are of a project that is made up: --git REPOSITORY [--ref TAG] or --folder DIR takes yours"
     if left:
-        yield f"left out {left} files: " + "; ".join(f"{count} {why}" for why, count in sorted(made.left_out.items()))
+        reasons = "; ".join(f"{count} {why}" for why, count in sorted(made.left_out.items()))
+        yield f"left out {several(left, 'file')}: {reasons}"
         yield f"{made.lake} lists those that were taken"
     yield f"""
 It runs as it is, with a STUB for a model and EXAMPLES for cards and questions; its numbers mean nothing:

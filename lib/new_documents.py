@@ -106,7 +106,12 @@ def git_source(url: str, ref: str, *, base: Path) -> Git:
     place = Path(url).expanduser().resolve()
     if not place.is_dir():
         raise LakeError(f"git {url}: no such folder: {place}")
-    said = _git("rev-parse", "--verify", f"{ref}^{{commit}}", at=place, what=f"git {url} at {ref!r}")
+    _git("rev-parse", "--git-dir", at=place, what=f"git {url}")  # else no ref of it would be known, for another reason
+    try:
+        said = _git("rev-parse", "--verify", f"{ref}^{{commit}}", at=place, what=f"git {url} at {ref!r}")
+    except LakeError:
+        empty = "; there is no commit in it yet" if ref == "HEAD" else ""
+        raise LakeError(f"git {url}: no branch, tag or commit {ref!r} there{empty}") from None
     return Git(url=relative(place, base), commit=said.strip())
 
 

@@ -36,9 +36,12 @@ def block(html: str) -> None:
 
 
 def banner(reasons: Sequence[str]) -> None:
-    """EXPLORATORY and why, or that nothing stands against a confirmatory reading."""
+    """STUB or EXPLORATORY and why, or that nothing stands against a confirmatory reading."""
     if not reasons:
         say("The freeze holds, and every arm that could run is complete: this is the confirmatory reading.")
+        return
+    if any(reason.startswith("STUB") for reason in reasons):
+        say("**STUB.** This page shows the way and no result:\n\n" + "\n".join(f"- {r}" for r in reasons))
         return
     say("**EXPLORATORY.** No confirmatory reading of this page, because:\n\n" + "\n".join(f"- {r}" for r in reasons))
 

@@ -28,3 +28,12 @@ def line(text: str) -> str:
 def say(*texts: object, error: bool = False) -> None:
     """Print texts, blanks between them, on standard output, or on standard error."""
     print(safe(" ".join(map(str, texts))), file=sys.stderr if error else sys.stdout)
+
+
+def several(count: int, what: str, many: str | None = None) -> str:
+    """A count with its noun: "1 fault", "2 faults"; `many` where the plural is not made with an s.
+
+    >>> several(1, "fault"), several(0, "reply", "replies")
+    ('1 fault', '0 replies')
+    """
+    return f"{count} {what if count == 1 else many or what + 's'}"

@@ -42,6 +42,11 @@ FORMS = {
     "no_right": Form(
         "no right decision: infinite cost per correct one", "nenhuma decisão certa: custo infinito por decisão certa"
     ),
+    "stub": Form(
+        r"STUB: (?P<model>.+) is no model, its letters are drawn by a hash",
+        "STUB: {model} não é um modelo, suas letras são sorteadas por um hash",
+        {"en": "STUB, no model", "pt": "STUB, nenhum modelo"},
+    ),
     "exploratory": Form("EXPLORATORY", "EXPLORATÓRIO"),
     "demonstration": Form(r"demonstration(?P<n>, n = \d+)?", "demonstração{n}"),
 }
@@ -52,6 +57,11 @@ _SENTENCE = re.compile(r"((?:[A-Z]\w* )?)(not run: )?(.*)", re.S)
 def partial(lost: int, total: int) -> str:
     """The reason of an arm of which calls are missing."""
     return f"partial: {lost} of {total} calls missing"
+
+
+def stub(model: str) -> str:
+    """The reason why nothing that rests on a stub's letters is a result."""
+    return f"STUB: {model} is no model, its letters are drawn by a hash"
 
 
 def not_run(why: str) -> str:

@@ -25,10 +25,12 @@ from lib.prices import Tokens
 from lib.run import Cell
 from lib.schema import Call, Question, sha256
 
-__all__ = ["PILOT_KS", "BudgetReached", "estimate_usd", "frozen_sha256", "mismatches", "pilot_materials", "record"]
+__all__ = ["PILOT_KS", "BudgetReached", "estimate_usd", "frozen_sha256", "mismatches", "pilot_materials", "record",
+           "too_long"]
 
 PILOT_KS = (3, 5, 10, 15)
 BYTES_PER_TOKEN = 2.5  # a low guess, so that estimates are high
+MOST_BYTES_PER_TOKEN = 8  # a high guess, so that what is called too long is
 
 
 def pilot_materials(material: Material) -> dict[str, Material]:
@@ -47,20 +49,40 @@ def pilot_materials(material: Material) -> dict[str, Material]:
 def estimate_usd(cells: Sequence[Cell], material: Material, *, paid_only: bool) -> float:
     """What these cells cost at most at the cold list price; prompts are measured, tokens guessed high."""
     listed, today, total = prices.load(), datetime.datetime.now(datetime.UTC).date(), 0.0
-    measured: dict[tuple[str, str], int] = {}
-    for cell in cells:
-        model = material.study.models[material.study.arms[cell.arm].model]
-        if paid_only and not bills(model.provider):
-            continue
-        if (cell.arm, cell.question.id) not in measured:
-            prompt = run.prompt_of(cell, material)
-            measured[cell.arm, cell.question.id] = len("".join(prompt[:3]).encode()) if prompt else 0
+    models_ = {name: material.study.models[arm.model] for name, arm in material.study.arms.items()}
+    asked = [cell for cell in cells if not paid_only or bills(models_[cell.arm].provider)]
+    measured = _sizes(asked, material)
+    for cell in asked:
+        model = models_[cell.arm]
         tokens = Tokens(
             input_tokens=int(measured[cell.arm, cell.question.id] / BYTES_PER_TOKEN),
             output_tokens=material.study.sampling.max_tokens,
         )
         total += listed.cost_usd(tokens, priced_as=model.priced_as, on=today, nominal=True)
     return total
+
+
+def too_long(cells: Sequence[Cell], material: Material) -> list[Cell]:
+    """The cells of local models whose prompt is beyond the window, however few tokens its bytes make."""
+    local = {name: role for name, arm in material.study.arms.items()
+             if (role := material.study.models[arm.model]).provider == "local"}  # fmt: skip
+    asked = [cell for cell in cells if cell.arm in local]
+    measured = _sizes(asked, material)
+    return [
+        cell
+        for cell in asked
+        if measured[cell.arm, cell.question.id] > MOST_BYTES_PER_TOKEN * local[cell.arm].context_window
+    ]
+
+
+def _sizes(cells: Sequence[Cell], material: Material) -> dict[tuple[str, str], int]:
+    """The bytes of each prompt by arm and question, 0 where the gate asks nobody; samples are of one length."""
+    sizes: dict[tuple[str, str], int] = {}
+    for cell in cells:
+        if (cell.arm, cell.question.id) not in sizes:
+            prompt = run.prompt_of(cell, material)
+            sizes[cell.arm, cell.question.id] = len("".join(prompt[:3]).encode()) if prompt else 0
+    return sizes
 
 
 def record(
@@ -75,7 +97,7 @@ def record(
 ) -> dict[str, str]:
     """Ask every cell that the ledger of run `name` lacks; returns the arms that were not run, with reasons.
 
-    `progress` is told of each cell, with its row or None, and what the run has cost until then. Cells
+    `progress` is told of each cell that can be asked, with its row or None, and what the run has cost until then. Cells
     `elsewhere` are asked by somebody else (batches): run.json tells of their models and arms too.
 
     Raises:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lib import config, freeze, lines, origin, prices, published, questions, tables
+from lib import cells, config, freeze, lines, origin, prices, published, questions, tables
 from lib.analyse import REPLICATES, Analysis, analyse
 from lib.cells import AnalysisError
 from lib.companions import wilson
@@ -153,21 +153,25 @@ def writing(path: Path | None, study: Study, read: Iterable[Path]) -> Iterator[C
 
 
 def unfrozen(study: Study) -> list[str]:
-    """Why nothing of this study confirms anything: what the freeze does not hold, without today's date."""
-    return [problem.split("; to declare it", 1)[0] for problem in freeze.verify(study.folder).problems]
+    """Why nothing of this study confirms anything: its stubs and what the freeze does not hold, without the date."""
+    broken = (problem.split("; to declare it", 1)[0] for problem in freeze.verify(study.folder).problems)
+    return [*cells.stubs(study), *broken]
 
 
 def standing(n: int, exploratory: Sequence[str], *, counted: bool = True) -> str:
     """What every table and figure says of itself: "EXPLORATORY · demonstration, n = 24".
 
-    Tables of the material and of retrieval, which count other things than the questions of the results, leave the n
-    out (not `counted`).
+    It begins with STUB where a reason does: such letters are no model's, whatever else holds. Tables of the material
+    and of retrieval, which count other things than the questions of the results, leave the n out (not `counted`).
 
+    >>> standing(24, ["STUB: m is no model"], counted=False)
+    'STUB · EXPLORATORY · demonstration'
     >>> standing(120, [])
     'n = 120'
     """
     size = [*(["demonstration"] if n < FEWEST else []), *([f"n = {n}"] if counted else [])]
-    return " · ".join([*(["EXPLORATORY"] if exploratory else []), *([", ".join(size)] if size else [])])
+    stub = ["STUB"] if any(reason.startswith("STUB") for reason in exploratory) else []
+    return " · ".join([*stub, *(["EXPLORATORY"] if exploratory else []), *([", ".join(size)] if size else [])])
 
 
 def population_size(study: Study) -> int:

@@ -36,7 +36,9 @@ def execute(
     sleep: Callable[[float], object] | None = None,
     first_wait_s: float = FIRST_WAIT_S,
 ) -> Generator[Call | None, None, None]:
-    """Make every call that the ledger lacks; yields once a cell: the row written, or None.
+    """Make every call that the ledger lacks; yields once a cell: the row written, or None where there is one.
+
+    Nothing is yielded for the cells of an arm that cannot be run: nobody was asked.
 
     When it is closed or interrupted, no further request starts; replies to those in flight are
     waited for and written. A second interruption does not wait, and leaves them in doubt.
@@ -80,10 +82,8 @@ class Flight:
         role = self.material.study.models[arm.model]
         if isinstance(model, models.NotAvailable):
             self.not_run[cell.arm] = str(model)
-            yield None
             return
         if cell.arm in self.not_run:
-            yield None
             return
         if model.name != role.model:
             raise ValueError(

@@ -100,8 +100,9 @@ def score(study: Study, test: Sequence[Question], cells: Cells, *, prices: Price
 
 
 def outcomes(scores: Mapping[str, ArmScore], test: Sequence[Question]) -> Outcomes:
-    """What the hypotheses may use: complete arms, over these test questions."""
-    usable = {name: score for name, score in scores.items() if score.status.state == "complete"}
+    """What the hypotheses may use: complete arms that a model answered, over these test questions."""
+    complete = {name: score for name, score in scores.items() if score.status.state == "complete"}
+    usable = {name: score for name, score in complete.items() if not score.status.stub}
     ids = {question.id for question in test}
     kept = {name: [d for d in score.decisions if d.question.id in ids] for name, score in usable.items()}
     everything = tuple(question.id for question in test)

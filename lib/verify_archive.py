@@ -240,7 +240,7 @@ def report(path: str) -> int:
     for name, number in sorted(place.skipped.items()):
         say(f"not looked at, since it is made by running: {shown(name)} ({number} files)")
     if wrong:
-        say(f"{len(wrong)} faults in {count} files")
+        say(f"{len(wrong)} fault{'s' * (len(wrong) != 1)} in {count} files")
         return 1
     say(f"{count} files, each as {SUMS} says; sha256 of {SUMS}: {last}")
     return 0

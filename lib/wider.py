@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-from lib import counting, results
+from lib import cells, counting, results
 from lib.analyse import Analysis
 from lib.companions import wilson
 from lib.config import Study
@@ -33,7 +33,7 @@ def load(study: Study) -> Analysis | None:
 
 def standing(study: Study) -> str:
     """What the tables say of themselves, see `results.standing`."""
-    return results.standing(results.population_size(_all(study)), ["beside the core"])
+    return results.standing(results.population_size(_all(study)), [*cells.stubs(study), "beside the core"])
 
 
 def arms(study: Study, whole: Analysis | None) -> pd.DataFrame:

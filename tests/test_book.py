@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -135,7 +136,89 @@ def test_force_runs_everything_and_clears_what_is_derived_but_no_download(projec
     book.reproduce(root=project, force=True)
     assert ran == ["01_first", "02_second"]
     assert (paths.BUILD / "downloads/a").exists()
-    assert not any((paths.BUILD / name).exists() for name in ("lakes", "indexes", "vectors"))
+    assert not any((paths.BUILD / name).exists() for name in ("lakes", "indexes"))
+    assert (paths.BUILD / "vectors/a").exists()  # each is kept by the hash of its text
+
+
+LAKE = 'lake = "l"\n[[source]]\nkind = "folder"\npath = "docs"\n'
+
+
+@pytest.mark.parametrize(
+    ("changed", "again"),
+    [
+        ("data/lakes/l.toml", True),
+        ("data/lakes/l.selection.tsv", True),
+        ("data/lakes/docs/a.md", True),
+        ("data/lakes/new.toml", False),
+        ("data/lakes/new.selection.tsv", False),
+        ("data/lakes/other/a.md", False),
+    ],
+)
+def test_of_the_lakes_a_studys_own_alone_makes_it_run_again(project, ran, changed, again):
+    (project / "data/studies/s/study.toml").write_text('lake = "l"\n')
+    (project / "data/lakes/l.toml").write_text(LAKE)
+    for name in ("l.selection.tsv", "docs/a.md"):
+        (project / "data/lakes" / name).parent.mkdir(exist_ok=True)
+        (project / "data/lakes" / name).write_text("x\n")
+    book.reproduce(root=project)
+    ran.clear()
+    (project / changed).parent.mkdir(exist_ok=True)
+    with (project / changed).open("a") as file:
+        file.write("# more\n")
+    book.reproduce(root=project)
+    assert ran == (["01_first", "02_second"] if again else [])
+
+
+def test_the_lake_may_stand_beside_the_study(project, ran):
+    folder = project / "data/studies/s"
+    (folder / "study.toml").write_text('lake = "mine"\n')
+    (folder / "mine.toml").write_text(LAKE)
+    assert not [
+        name for name in book.inputs(project / "notebooks/01_first.ipynb", folder, root=project) if "lakes/" in name
+    ]
+
+
+def git(root, *words):
+    subprocess.run(
+        ["git", "-C", root, "-c", "user.name=x", "-c", "user.email=x@x", *words], check=True, capture_output=True
+    )
+
+
+def test_outputs_that_differ_from_the_commit_are_counted_and_the_first_named(project, ran):
+    book.reproduce(root=project)
+    assert book.differing(root=project) == ""  # no repository
+    git(project, "init", "-q")
+    git(project, "add", ".")
+    git(project, "commit", "-qm", "x")
+    (project / "lib/x.py").write_text("no output")
+    assert book.differing(root=project) == ""
+    (project / "data/studies/s/tables/01_first.csv").write_text("other")
+    assert book.differing([project / "data/studies/s"], root=project) == (
+        "1 output differs from the commit: data/studies/s/tables/01_first.csv"
+    )
+    (project / "notebooks/rendered/s/02_second.ipynb").unlink()
+    for name in ("01_a.svg", "01_b.svg", "01 ü.svg"):
+        (project / "figures/s").mkdir(parents=True, exist_ok=True)
+        (project / "figures/s" / name).write_text("new")
+    said = book.differing(root=project)
+    assert said.startswith("5 outputs differ from the commit: ") and said.endswith(" and 2 more")
+    assert book.differing([project / "data/studies/s"], root=project) == said
+
+
+def test_the_command_says_what_differs_at_its_end_and_its_status_stays(monkeypatch, capsys):
+    monkeypatch.setattr(book, "reproduce", lambda studies, force: 0)
+    monkeypatch.setattr(book, "differing", lambda studies: "2 outputs differ from the commit: a, b")
+    assert book.main([]) == 0
+    assert capsys.readouterr().err == "book: 2 outputs differ from the commit: a, b\n"
+
+
+def test_a_notebook_that_runs_long_says_so_and_for_how_long(project, monkeypatch, capsys):
+    monkeypatch.setattr(book, "PULSE_S", 0.05)
+    monkeypatch.setattr(book, "execute", lambda notebook, folder, *, root: time.sleep(0.3) or "text")
+    book.reproduce(root=project)
+    assert "book: s 01_first: running for 0 s" in capsys.readouterr().err
+    threads = [thread.name for thread in threading.enumerate() if "pulse" in thread.name]
+    assert threads == []
 
 
 def test_input_that_changes_during_a_run_is_no_reason_to_skip_the_next(project, ran, monkeypatch, capsys):

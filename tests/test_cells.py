@@ -47,6 +47,22 @@ def test_an_arm_without_calls_is_not_run_for_the_reason_of_its_run():
     assert len(found.missing) == 4
 
 
+@pytest.mark.parametrize("drawn", [{"provider": "STUB"}, {"provider": "stub"}, {"model": "STUB-x"}])
+def test_an_arm_of_which_a_stub_gave_a_letter_says_so_and_no_other_arm_does(drawn):
+    found = collect([dataclasses.replace(CALLS[0], **drawn), *CALLS[1:]]).status
+    why = cells.reasons.stub(drawn.get("model", CALLS[0].model))
+    assert found == {"A0": Status("complete", why, why), "A1": Status("complete", None)}
+
+
+def test_the_stubs_of_a_study_are_those_whose_letters_it_counts():
+    assert cells.stubs(STUDY) == []
+    unused = STUDY.models | {"toy": dataclasses.replace(STUDY.models["small"], provider="stub", model="STUB")}
+    assert cells.stubs(dataclasses.replace(STUDY, models=unused)) == []
+    assert cells.stubs(dataclasses.replace(STUDY, models=unused | {"small": unused["toy"]})) == [
+        cells.reasons.stub("STUB")
+    ]
+
+
 def test_an_arm_without_calls_and_without_reason_says_so():
     assert collect([]).status["A0"] == Status("not_run", "not run: no call recorded")
 

@@ -196,7 +196,7 @@ def test_the_report_prints_faults_counts_and_the_sum(folder):
         "cards: 6 (1 context, 2 current, 3 superseded)",
         "test questions: 4 (2 common, 1 silent conflict, 1 unanswerable; 0 of them pilot)",
         "calibration questions: 1 (1 announced conflict; 0 of them pilot)",
-        "samovar: 1 faults",
+        "samovar: 1 fault",
     ]
 
 
@@ -238,3 +238,10 @@ def test_a_place_that_waits_for_its_author_is_found_in_every_file_that_is_frozen
 )
 def test_words_of_an_own_text_are_no_placeholder(folder, said):
     assert left(folder, prereg=f"{said}\n") == []
+
+
+def test_no_cards_and_one_example_are_counted_in_words_that_fit(folder):
+    study = fakes.study_folder(folder, cards=[])
+    assert next(iter(check.counts(study))) == "cards: 0"
+    one = dataclasses.replace(K6, author=check.rules.EXAMPLE)
+    assert next(iter(check.counts(fakes.study_folder(folder, cards=[one])))).startswith("EXAMPLE: 1 card, and")

@@ -191,3 +191,9 @@ def test_what_cannot_be_printed_is_said_and_is_no_success(tmp_path):
         )  # fmt: skip
     assert done.returncode == 2
     assert "No space left" in done.stderr and "Traceback" not in done.stderr and "Exception ignored" not in done.stderr
+
+
+def test_without_a_verb_all_of_them_are_listed(capsys):
+    assert cli.main([]) == 2
+    said = capsys.readouterr().err
+    assert all(f"\n    {verb} " in said for verb in ("lake", "check", "recall", "run", "analyse", "new", "gate"))

@@ -67,7 +67,10 @@ def test_an_unknown_study_is_named_with_the_places_and_the_known_ones(tmp_path):
     [
         (("", "= 3"), "not TOML"),
         (('lake = "samovar"', 'lake = "samovar"\nlak = 1'), r"unknown field 'lak' \(fields of Study: study,"),
-        (("size = 60", "size = 60\nwidth = 3"), r"unknown field 'chunking\.width'"),
+        (("size = 60", "size = 60\nwidth = 3"), r"unknown field 'chunking\.width' \(fields of Chunking: size, o"),
+        (('context = "gold"', 'ctx = "gold"'), r"unknown field 'arms\.A1\.ctx'.*of Arm: model, context, .*, gate\)"),
+        (("seed = 7\n", "seed = 7\nz = 1\n"), r"fields of Study: study, .*, max_cost_usd\)$"),
+        (('context = "lake"', "context = 3"), "or a list, got 3"),
         (("size = 60", "size = 0"), r"field 'chunking\.size'.*greater than 0, got 0"),
         (("size = 60", 'size = "60"'), r"field 'chunking\.size'.*got \"60\""),
         (("overlap = 10", "overlap = 60"), r"chunking\.overlap = 60 is not below chunking\.size = 60"),
@@ -77,7 +80,7 @@ def test_an_unknown_study_is_named_with_the_places_and_the_known_ones(tmp_path):
         (('[arms.A0]\nmodel = "small"', '[arms.A0]\nmodel = "huge"'), r"arms\.A0\.model = 'huge'.* models small"),
         (('context = "lake"', "context = []"), r'arms\.A2\.context is empty: "none" gives the question alone'),
         (('context = "lake"', 'context = "gold"'), r"arms\.A2 gives gold.*answerable"),
-        (("seed = 7", "seed = 7\nfolder = '.'"), "unknown field 'folder'"),
+        (("seed = 7", "seed = 7\nfolder = '.'"), r"unknown field 'folder' \(fields of Study: study,"),
         (("seed = 7", "seed = 7\nlanguage = 'es'"), "'pt' or 'en'"),
         (("seed = 7", "seed = 7\nmax_cost_usd = -1"), "max_cost_usd.*greater than or equal to 0"),
         (("[models.small]", "[gate]\nthreshold = nan\n[models.small]"), r"gate\.threshold.*finite number"),
@@ -196,3 +199,25 @@ def test_every_verb_refuses_the_same_faulty_config(tmp_path, capsys, verb, chang
     assert cli.main([verb, str(tmp_path), *more]) in (1, 2)
     shown = capsys.readouterr()
     assert "study.toml: field" in shown.out + shown.err
+
+
+@pytest.mark.parametrize("name", ["api_key", "apikey", "key", "openai_api_key", "token", "secret", "Password"])
+def test_a_key_to_an_account_is_refused_with_where_it_belongs_and_never_shown(tmp_path, name):
+    text = fakes.STUDY_TOML.replace('provider = "stub"', f'provider = "stub"\n{name} = "sk-do-not-show"', 1)
+    with pytest.raises(config.ConfigError) as refused:
+        load(tmp_path, text)
+    said = str(refused.value)
+    assert f"unknown field 'models.small.{name}' (fields of Model: provider, model, " in said
+    assert "put it into the environment or .env" in said and "sk-do-not-show" not in said
+
+
+def test_a_mistyped_limit_is_not_taken_for_a_key(tmp_path):
+    text = fakes.STUDY_TOML.replace('provider = "stub"', 'provider = "stub"\ntokens_per_minut = 3', 1)
+    with pytest.raises(config.ConfigError, match="tokens_per_minut") as refused:
+        load(tmp_path, text)
+    assert ".env" not in str(refused.value)
+
+
+def test_a_criterion_says_which_fields_it_has(tmp_path):
+    with pytest.raises(config.ConfigError, match=r"criteria\.0\.treatmnt' \(fields of Criterion: estimand, treatment"):
+        load(tmp_path, fakes.STUDY_TOML + HYPOTHESIS.replace("treatment =", "treatmnt =", 1))

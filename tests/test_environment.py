@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 import pytest
 
@@ -85,3 +86,31 @@ def test_the_same_model_elsewhere_keeps_its_price():
 def test_a_variable_that_cannot_be_used_is_named(environ, message):
     with pytest.raises(ConfigError, match=message):
         chosen(STUDY, environ)
+
+
+def test_a_variable_that_nobody_reads_is_said_once_with_those_that_are(capsys, monkeypatch):
+    monkeypatch.setattr(environment, "_said", set())
+    for _ in range(2):
+        chosen(STUDY, {"MINILAKE_SMALL_MODL": "sk-1", "MINILAKE_LAKE_TEXT": "1", "OTHER": "x", **HAIKU})
+    said = capsys.readouterr().err
+    assert said.startswith("note: MINILAKE_SMALL_MODL is read by nobody; known are MINILAKE_<ROLE>_<KEY> with")
+    assert said.count("\n") == 1 and "sk-1" not in said
+
+
+def test_every_variable_that_the_program_reads_is_known():
+    names = set()
+    for path in (environment.paths.ROOT / "lib").rglob("*.py"):
+        names |= set(re.findall(r"\bMINILAKE_[A-Z_]*[A-Z]\b", path.read_text(encoding="utf-8")))
+    unknown = {name for name in names if name not in environment.OTHERS and not environment.ANY.fullmatch(name)}
+    assert unknown == set()
+
+
+@pytest.mark.parametrize("line", ["=sk-1", "MINILAKE_A sk-1", "'sk-1", "A='sk-1", "sk-1"])
+def test_a_line_that_sets_nothing_is_named_by_file_and_line_and_not_shown(tmp_path, capsys, monkeypatch, line):
+    monkeypatch.setattr(environment, "_said", set())
+    path = tmp_path / ".env"
+    path.write_text(f"# keys\nONE=1\n\n{line}\nexport TWO=2  # a word\n")
+    assert {key: value for key, value in environment.filed(path).items() if key in ("ONE", "TWO")} == {
+        "ONE": "1", "TWO": "2"
+    }  # fmt: skip
+    assert capsys.readouterr().err == f"note: {path}:4: not NAME=value, so it sets nothing\n"

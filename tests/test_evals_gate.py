@@ -149,6 +149,12 @@ def test_a_good_pair_passes():
     assert (found.before, found.after, found.n) == (5 / 8, 6 / 8, 8)
 
 
+def test_the_table_shows_a_rise_with_a_plus_and_a_drop_with_a_minus():
+    up, down = (gate.told(gate.decide(*both, policy="strict")) for both in ((BEFORE, AFTER), (AFTER, BEFORE)))
+    assert all(" change " in said for said in (up, down))
+    assert "+0." in up and "-0." not in up and "-0." in down
+
+
 @pytest.mark.parametrize("rule", RULES)
 def test_each_rule_alone_stops_a_pair_and_without_it_the_pair_would_pass(rule, monkeypatch):
     change, policy = STOPPED[rule]

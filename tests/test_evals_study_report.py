@@ -190,9 +190,10 @@ def test_cost_and_latency_stand_beside_the_result(folder):
     assert (extra["costBasis"], extra["stub"], extra["judge"]) == ("computed from tokens and prices.toml", False, None)
 
 
-def test_an_arm_of_the_stub_provider_is_named_stub_and_its_cost_a_scenario(folder):
+@pytest.mark.parametrize("provider", ["stub", "STUB"])  # as study.toml says it, and as rows do
+def test_an_arm_of_the_stub_provider_is_named_stub_and_its_cost_a_scenario(folder, provider):
     path = folder / "runs/main-en/calls.jsonl"
-    path.write_text(path.read_text().replace('"provider":"local"', '"provider":"stub"'))
+    path.write_text(path.read_text().replace('"provider":"local"', f'"provider":"{provider}"'))
     made = built(folder)
     assert made.system == "hand A0 STUB" and made.extra["stub"] and made.extra["costBasis"] == "scenario, not measured"
     assert [point.holds for point in checklist.check(made)] == [True] * 6

@@ -277,3 +277,15 @@ def test_recall_reads_rankings_that_are_there_and_makes_them_anew_with_write_onl
         assert cli.main(["recall", str(folder), *options]) == 2
         assert "seen" in capsys.readouterr().err
     assert [(replay, bool(recorded)) for replay, recorded in given] == [(True, True), (False, False), (True, False)]
+
+
+def test_calls_that_no_window_holds_are_left_out_and_counted(folder, capsys):
+    toml = folder / "study.toml"
+    local = 'provider = "local"\nmodel = "m"\ncontext_window = {}'
+    text = toml.read_text(encoding="utf-8")
+    for window, beyond in ((100, True), (32768, False)):
+        toml.write_text(text.replace('provider = "stub"\nmodel = "STUB"', local.format(window)), encoding="utf-8")
+        assert cli.main(["run", str(folder), "--dry-run"]) == 0
+        said = capsys.readouterr().out
+        assert ("A2: 20 calls left out here: the prompt is beyond the window of 100 tokens" in said) == beyond
+        assert f"0 of 55 answers are recorded in exploratory-en; {35 if beyond else 55} calls to make" in said

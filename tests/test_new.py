@@ -188,6 +188,10 @@ def test_the_chain_runs_to_its_end_with_the_stub(home, folder, monkeypatch):
     assert set(arms["arm"]) == set(study.arms) and set(arms["state"]) == {"complete"}
     assert set(arms["model"]) == {"STUB", "STUB-large"}
     assert len(found.tables["hypotheses"]) == 5
+    assert results.standing(5, found.exploratory).startswith("STUB · ")
+    assert results.standing(5, results.unfrozen(study), counted=False).startswith("STUB · ")
+    assert set(found.tables["hypotheses"]["verdict"]) == {"not computable"}
+    assert all("STUB: STUB is no model" in why for why in found.tables["hypotheses"]["reason"])
 
 
 def test_examples_among_other_cards_and_questions_are_faults(home):
@@ -293,7 +297,7 @@ def test_what_git_cannot_find_is_said_in_its_words(home, repository, tmp_path):
         ({"git": str(tmp_path / "none")}, "no such folder"),
         ({"git": str(tmp_path / "plain")}, "not a git repository"),
         ({"git": str(repository / "docs")}, "not a git repository"),  # a folder inside one is none
-        ({"git": str(repository), "ref": "gone"}, "at 'gone': git failed"),
+        ({"git": str(repository), "ref": "gone"}, "no branch, tag or commit 'gone' there"),
         ({"git": repository.as_uri(), "ref": "gone"}, "no branch or tag 'gone' there"),
         ({"git": (tmp_path / "none").as_uri()}, "git failed"),
         ({"git": repository.as_uri(), "ref": "ab" * 20}, "has no commit"),
@@ -507,3 +511,9 @@ def test_freeze_refuses_what_is_not_written_with_file_and_line(home, capsys):
     told = capsys.readouterr()
     assert f"{made.folder / 'PREREGISTRATION.md'}:" in told.out and "still says 'TO WRITE'" in told.out
     assert "what is not written is not frozen" in told.err and not (made.folder / "FROZEN.sha256").exists()
+
+
+def test_without_a_source_it_says_that_its_documents_are_made_up_and_how_to_give_others(home, folder):
+    said = "\n".join(new.next_steps(create(home)))
+    assert "made up: --git REPOSITORY [--ref TAG] or --folder DIR" in said
+    assert "made up" not in "\n".join(new.next_steps(create(home, "other", folder=folder)))

@@ -46,6 +46,9 @@ def test_a_banner_lists_every_reason_or_says_that_there_is_none(shown):
     assert shown[0].data.startswith("**EXPLORATORY.**") and "- arm A0 partial\n- never frozen" in shown[0].data
     page.banner([])
     assert "EXPLORATORY" not in shown[1].data
+    page.banner(["STUB: m is no model", "never frozen"])
+    assert shown[2].data.startswith("**STUB.**") and "- never frozen" in shown[2].data
+    assert "confirmatory" not in shown[2].data
 
 
 def test_a_figure_is_written_twice_and_shown_with_words_for_those_who_cannot_see_it(shown, monkeypatch, tmp_path):

@@ -27,6 +27,9 @@ JANELA = "qwen-1.5b: um prompt de 160414 tokens, uma janela de 32768"
      f"A2 não executado: {JANELA}; S1 não executado: sem chave: defina K",
      "A2 not run: lake larger than the window; S1 not run: no key: set K"),
     ("EXPLORATORY · demonstration, n = 4", "EXPLORATÓRIO · demonstração, n = 4", "EXPLORATORY · demonstration, n = 4"),
+    ("A1 STUB: STUB-x is no model, its letters are drawn by a hash",
+     "A1 STUB: STUB-x não é um modelo, suas letras são sorteadas por um hash", "A1 STUB, no model"),
+    ("STUB · EXPLORATORY · n = 90", "STUB · EXPLORATÓRIO · n = 90", "STUB · EXPLORATORY · n = 90"),
     ("n = 120", "n = 120", "n = 120"), ("", "", ""), ("No such thing: {x}", "No such thing: {x}", "No such thing: {x}"),
     ("not run: overloaded: try later", "não executado: overloaded: try later", "not run: overloaded: try later"),
 ])  # fmt: skip

@@ -11,7 +11,7 @@ import ledgers
 import pandas as pd
 import pytest
 
-from lib import config, jsonl, paths, results
+from lib import config, criteria, jsonl, paths, results, schema
 from lib.cells import AnalysisError
 
 BANK = ledgers.bank(common=4, conflict=2, unanswerable=2, pilots=2)
@@ -54,6 +54,23 @@ def test_a_study_without_a_freeze_is_exploratory_and_so_is_a_partial_arm(study):
     reasons = results.load(study, replicates=50).exploratory
     assert any("never frozen" in reason for reason in reasons)
     assert "arm A0 partial: 1 of 40 calls missing" in reasons
+
+
+def test_what_a_stub_answered_has_no_verdict_and_stands_under_the_word_stub(study):
+    before = {verdict.id: verdict for verdict in results.load(study, replicates=50).hypotheses}
+    assert any(verdict.reason is None for verdict in before.values())
+    path = study.path("runs/main-en/calls.jsonl")
+    rows = jsonl.read(path, schema.Call)
+    jsonl.write(path, [dataclasses.replace(row, provider="STUB") if row.arm == "A5" else row for row in rows])
+    found = results.load(study, replicates=50)
+    assert results.standing(8, found.exploratory) == "STUB · EXPLORATORY · demonstration, n = 8"
+    for hypothesis, verdict in zip(study.hypothesis, found.hypotheses, strict=True):
+        if any("A5" in criteria.arms(criterion) for criterion in hypothesis.criteria):
+            assert verdict.verdict == "not computable" and "A5 STUB: " in str(verdict.reason)
+        else:
+            assert verdict.verdict == before[verdict.id].verdict
+    assert found.tables["arms"].set_index("arm").loc["A5", "reason"].startswith("STUB: ")
+    assert not str(found.tables["arms"].set_index("arm").loc["A1", "reason"]).startswith("STUB")
 
 
 def test_reasons_carry_no_date_of_today(study, monkeypatch):

@@ -365,7 +365,7 @@ def test_a_lake_that_is_too_long_for_the_window_is_not_run_with_its_reason(path)
     rows = execute(path, cells_of("A2", "A0"), opened, not_run=not_run)
     assert list(not_run) == ["A2"]
     assert "9 of 8 tokens" in not_run["A2"]
-    assert [row is not None for row in rows if row is None or row.arm == "A2"] == [True] + [False] * 19
+    assert None not in rows and [row.arm for row in rows].count("A2") == 1  # nobody was asked for the 19 others
     assert sum(row is not None and row.done for row in rows) == 20
 
 
@@ -382,8 +382,7 @@ def test_a_model_that_is_not_there_leaves_its_arms_not_run(path):
     not_run: dict[str, str] = {}
     rows = execute(path, cells_of("S0", "S1", "A0"), opened, not_run=not_run)
     assert not_run == dict.fromkeys(["S0", "S1"], "no key: set ANTHROPIC_API_KEY")
-    assert {row.arm for row in rows if row} == {"A0"}
-    assert len(rows) == len(cells_of("S0", "S1", "A0"))
+    assert [row.arm for row in rows] == ["A0"] * len(cells_of("A0"))  # a bar counts no call that was never made
 
 
 def test_a_model_of_another_name_than_the_study_s_is_not_asked(path):

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from lib import cli, figure_style, freeze, paths, results
+from lib import cli, figure_style, freeze, paths, reasons, results
 from lib.site import build, chapters, pages, story, values
 from lib.site import notebook as page_of
 from lib.site.markdown import render
@@ -400,6 +400,19 @@ def test_a_demonstration_or_an_exploratory_reading_settles_nothing(root, tmp_pat
     assert ("EXPLORATORY , not confirmatory" in said.replace("EXPLORATORY,", "EXPLORATORY ,")) == (
         "EXPLORATORY" in standing
     )
+
+
+def test_what_a_stub_answered_is_told_under_its_name_and_answers_nothing(root, tmp_path, frozen):
+    asked(root, standing="STUB · EXPLORATORY · n = 120", H2="not computable", H9="not computable")
+    stub = {"model": "STUB", "reason": reasons.stub("STUB")}
+    rewrite(table(root, "05_arms"), lambda row: row | (stub if row["state"] == "complete" else {}))
+    out = built(root, tmp_path / "out")
+    said, dito = text(out / "index.html"), text(out / "index.pt.html")
+    assert "STUB: no answer. Letters drawn by a hash" in said and "STUB: sem resposta. Letras sorteadas" in dito
+    assert "STUB, which is no model, is most often right" in said and "STUB, que não é um modelo, mais acerta" in dito
+    assert "The small model is" not in said and "O modelo pequeno mais" not in dito
+    assert "not confirmatory" not in said
+    assert "STUB. Over all arms" in text(out / "studies/pytest-small/index.html")
 
 
 def test_a_freeze_that_does_not_hold_now_is_told_whatever_the_tables_say(root, tmp_path, monkeypatch):

@@ -75,6 +75,9 @@ def test_the_cores_results_do_not_move_with_the_rest(study):
 
 def test_it_is_always_exploratory_and_of_its_own_size(study):
     assert wider.standing(study) == "EXPLORATORY · demonstration, n = 8"
+    drawn = study.models | {"small": dataclasses.replace(study.models["small"], provider="stub", model="STUB")}
+    said = wider.standing(dataclasses.replace(study, models=drawn))
+    assert said == "STUB · EXPLORATORY · demonstration, n = 8"
 
 
 def test_a_study_that_rests_on_all_questions_has_nothing_beyond(study):

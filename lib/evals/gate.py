@@ -177,13 +177,13 @@ def told(decision: Decision) -> str:
 
 
 def _table(rows: Sequence[Compared]) -> list[str]:
-    head = ("stratum", "n", "before", "after", "drop", "p", "p Holm", "labels needed", "state")
+    head = ("stratum", "n", "before", "after", "change", "p", "p Holm", "labels needed", "state")
     cells = [head]
     for row in sorted(rows, key=lambda row: not row.critical):
         needed = "" if row.state == "PASS" else str(row.labels_needed or f"> {MOST_LABELS}")
         cells.append((
             row.name + (" (critical)" if row.critical else ""), str(row.n), share(row.before), share(row.after),
-            f"{row.drop:+.4f}", f"{row.p:.2g}", f"{row.p_holm:.2g}", needed, row.state,
+            f"{row.after - row.before:+.4f}", f"{row.p:.2g}", f"{row.p_holm:.2g}", needed, row.state,
         ))  # fmt: skip
     widths = [max(len(line[i]) for line in cells) for i in range(len(head))]
     return ["  " + "  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip() for line in cells]

@@ -70,7 +70,7 @@ def build(study: Study, *, arm: str, language: Language | None = None, runs: str
     score, calls = _score(study, arm, results.read(ledgers))
     test = [decision.question for decision in score.decisions]
     doubted = "".join(f", {word}" for word, _ in doubts(study, arm=arm, runs=runs))
-    stub = any(call.provider == "stub" for call in calls)
+    stub = score.status.stub is not None
     return report.build(
         system=f"{study.study} {arm}{' STUB' if stub else ''}",
         split="holdout",

@@ -17,7 +17,8 @@ import dataclasses
 import functools
 import os
 import re
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,6 +32,15 @@ KEYS = tuple(field.name for field in dataclasses.fields(config.Model))
 PACE = ("concurrency", "requests_per_minute", "tokens_per_minute")
 NUMBERS = ("context_window", *PACE)
 ANY = re.compile(rf"MINILAKE_([A-Z0-9_]+)_({'|'.join(key.upper() for key in KEYS)})")
+
+
+# Others that lib, its tests and scripts read.
+OTHERS = (
+    "MINILAKE_API_KEY", "MINILAKE_CACHE_TTL", "MINILAKE_BUILD", "MINILAKE_LAKE_TEXT", "MINILAKE_LLAMA_SERVER",
+    "MINILAKE_THREADS", "MINILAKE_CLAUDE", "MINILAKE_CHROMIUM", "MINILAKE_PICTURES", "MINILAKE_ALLOW_HUB",
+    "MINILAKE_DEBUG",
+)  # fmt: skip
+_said: set[str] = set()  # each note is said once
 
 
 class Chosen(NamedTuple):
@@ -57,9 +67,36 @@ def filed(path: Path | None = None) -> Mapping[str, str]:
 
 @functools.lru_cache(maxsize=4)
 def _read(path: Path, mtime_ns: int, size: int) -> dict[str, str]:
-    import dotenv
+    from dotenv.parser import parse_stream
 
-    return {key: value for key, value in dotenv.dotenv_values(path, interpolate=False).items() if value is not None}
+    found = {}
+    with path.open(encoding="utf-8") as file:
+        for read in parse_stream(file):
+            if read.error or (read.key is not None and read.value is None):
+                line = read.original.line + read.original.string.count("\n", 0, _blank(read.original.string))
+                _note(f"{path}:{line}: not NAME=value, so it sets nothing")
+            elif read.key is not None and read.value is not None:
+                found[read.key] = read.value
+    return found
+
+
+def _blank(text: str) -> int:
+    """How many characters of white space a text begins with."""
+    return len(text) - len(text.lstrip())
+
+
+def _note(text: str) -> None:
+    if text not in _said:
+        _said.add(text)
+        print(f"note: {text}", file=sys.stderr)
+
+
+def _unknown(names: Iterable[str]) -> None:
+    """Say which variables look like ours and are read by nobody: most are mistyped."""
+    for name in sorted(names):
+        if name.startswith("MINILAKE_") and name not in OTHERS and not ANY.fullmatch(name):
+            keys = ", ".join(key.upper() for key in KEYS)
+            _note(f"{name} is read by nobody; known are MINILAKE_<ROLE>_<KEY> with {keys}, and {', '.join(OTHERS)}")
 
 
 def chosen(study: config.Study, environ: Mapping[str, str] | None = None) -> Chosen:
@@ -77,6 +114,7 @@ def chosen(study: config.Study, environ: Mapping[str, str] | None = None) -> Cho
     'anthropic'
     """
     environ = load() if environ is None else environ
+    _unknown(environ)
     models, changed = dict(study.models), []
     for name, value in sorted(environ.items()):
         if (match := ANY.fullmatch(name)) and value and (role := match[1].lower()) not in models:

@@ -19,7 +19,7 @@ from lib.site.values import SiteError, Value
 ARM_COLUMNS = ("arm", "model", "state", "n", "correct", "accuracy", "accuracy_low", "accuracy_high", "reason")
 VERDICTS = ("supported", "refuted", "inconclusive", "not computable")
 SEARCH = ("vector", "hybrid", "reranked")
-Answer = Literal["not recorded", "not answered", "not settled", "yes", "in part", "no", "undecided"]
+Answer = Literal["not recorded", "stub", "not answered", "not settled", "yes", "in part", "no", "undecided"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +74,16 @@ class Story:
     def exploratory(self) -> bool:
         """As the tables say, or as the freeze says now."""
         return "EXPLORATORY" in str(self.standing or "") or not self.freeze.holds
+
+    @property
+    def stub(self) -> bool:
+        """Whether letters of a stub are among those that the tables count."""
+        return str(self.standing or "").startswith("STUB")
+
+    @property
+    def drawn(self) -> bool:
+        """Whether the best arm's letters are a stub's."""
+        return any("STUB: " in arm.row["reason"].raw for arm in self.best)
 
     @property
     def demonstration(self) -> bool:
@@ -244,6 +254,8 @@ def _answer(story: Story) -> Answer:
     """The short answer: from the verdicts of the hypotheses that compare with the larger model."""
     if not story.ran:
         return "not recorded"
+    if story.stub:
+        return "stub"
     larger = {arm.name for arm in story.large}
     compare = [h.verdict for h in story.hypotheses if any(row["control"].raw in larger for row in h.rows)]
     computed = [verdict for verdict in compare if verdict != "not computable"]
