@@ -145,6 +145,11 @@ def counted(arm: str, rule: str) -> int:
     return int(cell(FULL, "05_counting", rule, arm=arm, questions="answerable"))
 
 
+def wide(arm: str, rule: str) -> float:
+    """The same over all answerable questions, beyond the core."""
+    return cell(FULL, "05_wider_counting", rule, arm=arm, questions="answerable")
+
+
 def blind() -> tuple[int, int]:
     """The fewest and the most right decisions of a reader that always takes one position."""
     right = table(FULL, "05_readers").query("questions == 'all' and reader.str.startswith('always')")["right"]
@@ -200,13 +205,21 @@ def bound() -> list[Bound]:
          [*limits, closest["p_holm"]]),
         ("{} and {} need the larger", "{} e {} precisam do modelo maior", list(refused)),
         # pytest
-        ("{} documents, {} cards, {} test questions, of which the *core* ({}, drawn",
-         "{} documentos, {} cartões, {} perguntas de teste, das quais só o *núcleo* ({}, sorteadas",
+        ("{} documents, {} cards, {} test questions, of which the results rest on the *core* ({}, drawn",
+         "{} documentos, {} cartões, {} perguntas de teste, e os resultados se apoiam no *núcleo* ({}, sorteadas",
          [len(table(FULL, "01_documents")), cards(FULL), asked(FULL), asked(FULL, "core")]),
         ("({} of {} answers agree", "({} de {} respostas concordam",
          [review["agrees"].sum(), review["questions"].sum()]),
-        ("{} arms are complete ({} answers), {} of them in Portuguese as well. Its",
-         "{} braços estão completos ({} respostas), {} deles também em português. O",
+        ("{} arms were asked the other {}, too", "A {} braços foram feitas também as outras {}.",
+         [len(table(FULL, "05_wider")), asked(FULL) - asked(FULL, "core")]),
+        ("of all {} answerable questions the question alone is right on {}, the whole gold documents on {}, hybrid "
+         "search on {}; with ties to the highest letter on {}, {} and {}.",
+         "das {} perguntas respondíveis só a pergunta acerta {}, os documentos-ouro inteiros {}, a busca híbrida {}; "
+         "com empates para a letra mais alta, {}, {} e {}.",
+         [cell(FULL, "05_wider_counting", "n", arm="A1", questions="answerable"),
+          *(wide(arm, rule) for rule in ("ties_lowest", "ties_highest") for arm in ("A0", "A1", "A4a"))]),
+        ("{} arms are complete ({} answers), {} of them in Portuguese as well. Five",
+         "{} braços estão completos ({} respostas), {} deles também em português. A",
          [len(complete), complete["recorded"].sum(), portuguese["arm"].nunique()]),
         *map(given, GIVEN),
         ("right on {} of the {} answerable questions of `pytest` and curated memory on {}; with ties to the highest "
@@ -301,6 +314,11 @@ def claims() -> list[tuple[str, str, bool]]:
         ("Which arm is ahead hangs on how votes are counted", "Qual braço está à frente depende de como",
          counted("A4a", "ties_lowest") > counted("A5", "ties_lowest")
          and counted("A4a", "ties_highest") < counted("A5", "ties_highest")),
+        ("That such passages help this model holds by every rule",
+         "Que tais trechos ajudam este modelo vale por todas as regras",
+         all(wide("A4a", rule) > wide("A0", rule)
+             for rule in ("ties_lowest", "ties_highest", "ties_at_random", "one_answer", "each_order_once"))
+         and cell(FULL, "05_wider", "accuracy_low", arm="A4a") > cell(FULL, "05_wider", "accuracy_high", arm="A0")),
         ("Curated memory leads in all", "A memória curada lidera no total",
          full.loc["A5", "correct"] > everything.drop("A5").max()),
         ("the gate stops it", "o gate o barra",
