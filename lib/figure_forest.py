@@ -81,7 +81,9 @@ def _wrapped(text: str) -> str:
 
 
 def _why(row: dict[Any, Any]) -> str:
-    lines = textwrap.wrap(f"{row['verdict']}: {reasons.told(row['reason'] or '', short=True)}", 66)
+    """Why there is no estimate, in the place of the axis; half as wide where a verdict stands at its right."""
+    width = 66 if row["criterion"] != 1 or pd.isna(row["p_holm"]) else 42
+    lines = textwrap.wrap(f"{row['verdict']}: {reasons.told(row['reason'] or '', short=True)}", width)
     return "\n".join(lines[:2] + (["…"] if len(lines) > 2 else []))
 
 

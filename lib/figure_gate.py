@@ -151,7 +151,7 @@ def _decided(names: Axes, mean: Axes, worst: Axes, said: Axes, place: int, name:
 
 
 def judge(calibration: Mapping[str, Any], *, standing: str) -> Figure:
-    """The verdicts of a person and a judge as a table, the agreement in the title, the disagreements beside it.
+    """Labels and a judge's verdicts as a table, the agreement in the title, the disagreements beside it.
 
     `calibration` is the report of `lib/evals/calibration.py`.
     """
@@ -207,7 +207,7 @@ def _cell(i: int, j: int, colour: str, alpha: float) -> Any:
 def _disagreements(items: Sequence[Mapping[str, Any]]) -> list[str]:
     lines = []
     for item in items[:8]:
-        text = f"{item['id']} {item['field']}: person {item['human']}, judge {item['judge']}. {item['note']}"
+        text = f"{item['id']} {item['field']}: label {item['human']}, judge {item['judge']}. {item['note']}"
         lines += textwrap.wrap(text, 62, subsequent_indent="   ")
     return lines + ([f"and {len(items) - 8} more"] if len(items) > 8 else [])
 

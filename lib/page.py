@@ -36,9 +36,10 @@ def block(html: str) -> None:
 
 
 def banner(reasons: Sequence[str]) -> None:
-    """STUB or EXPLORATORY and why, or that nothing stands against a confirmatory reading."""
+    """STUB or EXPLORATORY and why, or that this is the reading that was laid down."""
     if not reasons:
-        say("The freeze holds, and every arm that could run is complete: this is the confirmatory reading.")
+        say("The freeze holds and every arm that could run is complete: this reading was laid down before the run. How "
+            "much it settles, its size says.")  # fmt: skip
         return
     if any(reason.startswith("STUB") for reason in reasons):
         say("**STUB.** This page shows the way and no result:\n\n" + "\n".join(f"- {r}" for r in reasons))

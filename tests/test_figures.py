@@ -249,6 +249,16 @@ def test_hypotheses_that_could_not_be_computed_say_why_in_short_and_none_support
     assert any("A2 not run: lake larger than the window" in text.replace("\n", " ") for text, _ in written(figure))
 
 
+def test_the_reason_of_an_undefined_estimate_ends_before_the_verdict_at_its_right():
+    """A hypothesis of the family whose ratio is undefined has both: why there is no estimate, and its p."""
+    why = "no arm of the family got anything right, so that the ratio that is asked for is not defined in this sample"
+    table = WHOLE.tables["hypotheses"].head(1).assign(verdict="inconclusive", reason=why, estimate=math.nan, p_holm=1.0)
+    boxes = dict(written(figure_forest.forest(table, standing=STANDING)))
+    (left,) = (box for text, box in boxes.items() if text.startswith("inconclusive: no arm"))
+    (right,) = (box for text, box in boxes.items() if text.startswith("inconclusive, p Holm"))
+    assert not left.overlaps(right)
+
+
 def test_a_row_says_in_short_why_its_arm_was_not_run():
     long = "not run: qwen2.5-coder-1.5b-instruct-q4_k_m: a prompt of 160414 tokens, a window of 32768"
     assert figures._short(long) == "not run: lake larger than the window"
