@@ -126,7 +126,8 @@ def worked(decided: pd.DataFrame, question: Question, study: Study, *, standing:
     with styled():
         sheet = Sheet(room=head + ROW * max(len(part), 1) + 0.5, title=title, standing=standing,
                       note="Numbers: samples that chose the letter, in the canonical lettering; the framed one is the "
-                      f"arm's decision. Options are the study's own words. {not_shown}")  # fmt: skip
+                      "arm's decision, of a tie the lowest. Options are the study's own words. "
+                      f"{not_shown}")  # fmt: skip
         y = sheet.top
         sheet.text(0.12, y, "\n".join(asked), va="top", fontsize=9, linespacing=1.25, style="italic")
         y -= 0.18 * len(asked) + 0.1
