@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
 import json
 import uuid
@@ -13,16 +12,14 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from lib import batch_search, budget, models, prices, questions
+from lib import batch_rows, batch_search, budget, models, prices, questions
 from lib.arms import Material
-from lib.attempts import read as read_letter
 from lib.batch_journal import FOUND, Asked, Entry, Event, Journal, Open, asked_for
 from lib.budget import BudgetReached
-from lib.ledger import Ledger, refusal
-from lib.models.message_batches import PROVIDER, Batches, Result, Status, split
+from lib.ledger import Ledger
+from lib.models.message_batches import Batches, Result, Status, split
 from lib.plan import Cell, answered, key, prompt_of, twins
-from lib.prices import Tokens
-from lib.schema import Call, CallError, Prompt, prompt_sha256
+from lib.schema import Call, CallError, prompt_sha256
 
 POLL_S = 60.0
 LONGEST_LOOK_S = 3600.0  # between two looks, whatever a provider asks for: looking costs nothing
@@ -159,7 +156,7 @@ class Work(NamedTuple):
         so_far = self._so_far()
         most = 0.0
         for cell in [*cells, *(self._cell(asked) for sent in self.journal.open() for asked in sent.calls)]:
-            if prompt := self._prompt(cell):
+            if prompt := batch_rows.prompt(cell, self.material):
                 most += budget.worst_usd(
                     prompt, study.models[study.arms[cell.arm].model], max_tokens=study.sampling.max_tokens,
                     on=today, listed=listed, batch=True,
@@ -229,7 +226,7 @@ class Work(NamedTuple):
                 raise BatchError(f"{said}; {self._gone(sent)}")
             self._note("void", sent, note=f"{status.id} holds none of these calls")
             raise BatchError(f"{status.id}: holds none of the {len(left)} calls that it was taken for; run again")
-        made = _utc(status.created_at)
+        made = batch_rows.utc(status.created_at)
         recorded = {row.call for row in self.ledger.calls if row.started_at == made}  # by a harvest that was broken off
         rows: list[Call] = []
         strays = 0
@@ -248,45 +245,10 @@ class Work(NamedTuple):
         return found, strays
 
     def _row(self, asked: Asked, result: Result, status: Status) -> Call:
-        """The row of a result: started when the batch was made, answered when it ended."""
-        reply = result.reply
-        row = Call(
-            call=asked.call,
-            run=self.run,
-            arm=asked.arm,
-            question=asked.question,
-            sample=asked.sample,
-            role="answer",
-            step="",
-            provider=PROVIDER,
-            model=self.batches.model.name,
-            prompt_sha256=asked.prompt_sha256,
-            started_at=_utc(status.created_at),
-            latency_s=reply.latency_s if reply else 0.0,
-            attempt=self.ledger.attempts(asked.call) + 1,
-            **Tokens()._asdict(),
-            text=reply.text if reply else "",
-            shown=None,
-            letter=None,
-            class_=None,
-            error=refusal(reply, self.batches.model.name) if reply else result.error,
-        )
-        cell = self._cell(asked)
-        if budget.in_doubt(row):
-            return self._at_most(row, cell)
-        if reply is not None:
-            row = dataclasses.replace(row, **Tokens.of(reply)._asdict())
-        return row if row.error else read_letter(row, cell, self.material)
-
-    def _at_most(self, row: Call, cell: Cell) -> Call:
-        """A row in doubt carries the most tokens that it may have been billed for."""
-        prompt = self._prompt(cell)
-        most = budget.most_tokens(prompt, self.material.study.sampling.max_tokens) if prompt else Tokens()
-        return dataclasses.replace(row, **most._asdict())
-
-    def _prompt(self, cell: Cell) -> Prompt | None:
-        """The prompt of a cell that was sent; none where the study has lost its arm since."""
-        return prompt_of(cell, self.material) if cell.arm in self.material.study.arms else None
+        return batch_rows.row(
+            asked, result, status, self._cell(asked), self.material,
+            run=self.run, model=self.batches.model.name, attempt=self.ledger.attempts(asked.call) + 1,
+        )  # fmt: skip
 
     def _cell(self, asked: Asked) -> Cell:
         known = next((cell.question for cell in self.cells if cell.question.id == asked.question), None)
@@ -295,11 +257,6 @@ class Work(NamedTuple):
         if known is None:
             raise BatchError(f"{asked.question}: was sent in a batch, and the study does not have it any more")
         return Cell(asked.arm, known, asked.sample)
-
-
-def _utc(moment: datetime.datetime) -> str:
-    """As a ledger writes it."""
-    return moment.astimezone(datetime.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _now() -> str:
