@@ -136,15 +136,15 @@ def _announce(cells: Sequence[Cell], loaded: Material, name: str) -> list[Cell]:
     folder = loaded.study.path("runs", name)
     path = folder / "calls.jsonl"
     done = {row.call for row in lines.contents(path, _unsaid).calls if row.done} if lines.there(path) else set()
-    missing = [cell for cell in cells if run_.key(cell, run_.prompt_of(cell, loaded), loaded) not in done]
-    long = record.too_long(missing, loaded)
+    lacking = [cell for cell in cells if run_.key(cell, run_.prompt_of(cell, loaded), loaded) not in done]
+    long = record.too_long(lacking, loaded)
     beyond = {(cell.arm, cell.question.id) for cell in long}
-    missing = [cell for cell in missing if (cell.arm, cell.question.id) not in beyond]
+    missing = [cell for cell in lacking if (cell.arm, cell.question.id) not in beyond]
     nominal = record.estimate_usd(missing, loaded, paid_only=False)
     paid = record.estimate_usd(missing, loaded, paid_only=True)
     most = loaded.study.max_cost_usd
     limit = "no max_cost_usd" if most is None else f"max_cost_usd = {most}"
-    recorded = f"{len(cells) - len(missing)} of {len(cells)} answers are recorded in {name}"
+    recorded = f"{len(cells) - len(lacking)} of {len(cells)} answers are recorded in {name}"
     if sent := batch_journal.on_their_way(folder):
         recorded += f" and {sent} calls on their way in batches"
     cost = f"at most {nominal:.4f} USD nominal, of which {paid:.4f} would be billed ({limit})"

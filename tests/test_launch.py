@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import http.server
 import json
+import re
 import threading
 from contextlib import contextmanager
 
@@ -288,4 +289,5 @@ def test_calls_that_no_window_holds_are_left_out_and_counted(folder, capsys):
         assert cli.main(["run", str(folder), "--dry-run"]) == 0
         said = capsys.readouterr().out
         assert ("A2: 20 calls left out here: the prompt is beyond the window of 100 tokens" in said) == beyond
+        assert re.search(r"^0 of \d+ answers are recorded", said, re.MULTILINE), "what is left out is not recorded"
         assert f"0 of 55 answers are recorded in exploratory-en; {35 if beyond else 55} calls to make" in said
