@@ -34,7 +34,7 @@ help: ## this list
 setup: ## install the pinned packages into the active conda environment or .venv (once)
 	@scripts/setup.sh $(ENV)
 
-reproduce: setup ## every table and figure from the recorded calls; FORCE=1 recomputes all; asks no model
+reproduce: setup ## every table and figure from the recorded calls; FORCE=1 recomputes all but vectors; asks no model
 	@$(PY) -m lib.book $(if $(FORCE),--force) $(STUDY)
 
 site: reproduce ## a static site of notebooks, figures, tables and ledgers in data/build/site; opens from disk
