@@ -181,7 +181,7 @@ def test_a_broken_pipe_that_is_not_the_terminals_is_a_fault_like_others(monkeypa
     assert "the server went" in capsys.readouterr().err
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here, which stands for a full disk; Linux has it, and so has CI")
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here, which stands for a full disk")
 def test_what_cannot_be_printed_is_said_and_is_no_success(tmp_path):
     (tmp_path / "replies.jsonl").write_text('{"text": "C"}\n')
     with open("/dev/full", "w") as full:
